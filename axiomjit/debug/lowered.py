@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Final
 
 from axiomjit.base.errors import GraphValueError, amount
 from axiomjit.base.locks import lazy_import
+from axiomjit.base.loop_outcomes import INSIDE, REGION
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record, cached_property
 from axiomjit.debug.live import PASS_NAMES, source_of
+from axiomjit.graph.nodes import origin
+from axiomjit.graph.regions import Loop, Region
 from axiomjit.passes.ir.loop_ir import LoopProgram
 from axiomjit.passes.ir.parse_loops import BoundProgram, print_loops
 from axiomjit.passes.ir.plan_ir import Allocate, Call, Kernel, Launch, OfRegion, Plan, Release
@@ -24,6 +27,8 @@ if TYPE_CHECKING:
     from axiomjit.runtime.codegen.compile_source import CompiledKernel
 
 
+ONE_KERNEL: Final = "one kernel, which runs all trips"
+REPEATED: Final = "repeated, as its body calls a library, draws, joins or computes much in a trip"
 ROLE_NAMES: Final = {
     ArrayRole.RESULT: "result",
     ArrayRole.TEMPORARY: "temporary",
@@ -91,12 +96,14 @@ class Lowered:
         names: Sequence[str],
         guards: Sequence[object] = (),
         effects: Sequence[object] = (),
+        source_loops: Sequence[tuple[str, str]] = (),
     ) -> None:
         """Store the stages, the lengths of this call and the names of the parameters.
 
         `guards` are the checks of objects outside the function, and `effects` the changes of such
-        objects.
+        objects; `source_loops` are the loops of its source, by the user's line.
         """
+        self._source_loops = tuple(source_loops)
         self._stages, self._values = stages, dict(values)
         self._guards, self._effects = tuple(guards), tuple(effects)
         self._names = tuple(names)
@@ -136,6 +143,29 @@ class Lowered:
         """The guards and effects on objects outside the function, one per line."""
         read = [f"if {guard}\n" for guard in self._guards]
         return "".join([*read, *(f"then {effect}\n" for effect in self._effects)])
+
+    @cached_property
+    def source_loops(self) -> str:
+        """What becomes of each loop of the function's source, by the user's line."""
+        called = {
+            step.operation
+            for step in self._pass("repeat_regions")[0].steps  # type: ignore[union-attr]
+            if isinstance(step, Call) and isinstance(step.operation, Region)
+        }
+        regions: dict[str | None, list[bool]] = {}
+        for op in self._stages.graph.ops:
+            if isinstance(op.primitive, Loop):
+                regions.setdefault(origin(op), []).append(op.primitive in called)
+        lines = []
+        for line, outcome in self._source_loops:
+            how = outcome if outcome == INSIDE else f"unrolled: {outcome}"
+            if outcome == REGION:
+                is_called = regions.get(line)
+                how = "nothing reads what it computes" if is_called is None else ONE_KERNEL
+                if is_called and all(is_called):
+                    how = REPEATED
+            lines.append(f"{line}: {how}\n")
+        return "".join(lines)
 
     def before(self, step: str) -> str:
         """The text of the program before the pass called `step`.
@@ -283,8 +313,10 @@ class Explanation:
             f"temporaries {cost.temporary_bytes:,} bytes, scratch {cost.scratch_bytes:,} bytes, "
             f"at most {cost.peak_bytes:,} bytes at once with results\n"
         )
+        loops = lowered.source_loops
         return (
             ("cost", sums),
+            *([("loops of the source", loops)] if loops else []),
             ("graph: what is computed", lowered.graph),
             ("views: what is stored and how it is read", lowered.views),
             ("loops: fused, ordered, blocked", lowered.loops),

@@ -33,8 +33,13 @@ from axiomjit.dispatch.caches import CompiledCall, after_effects, run_and_unflat
 from axiomjit.dispatch.matching import fails
 from axiomjit.dispatch.rollback import snapshot
 from axiomjit.functions.sources import Vector
-from axiomjit.symbolic.data_dependent import OtherLengthError, OtherResultError, UnfitNumberError
-from axiomjit.symbolic.dims import Symbol
+from axiomjit.symbolic.data_dependent import (
+    STATUS,
+    OtherLengthError,
+    OtherResultError,
+    UnfitNumberError,
+)
+from axiomjit.symbolic.dims import Symbol, symbols_in
 
 R = TypeVar("R")
 _count_fallback: Final = counter("fallbacks")
@@ -47,6 +52,7 @@ LENGTHS: Final = "lengths"
 RESULTS: Final = "results of steps"
 TRUTHS: Final = "truths"
 ERRORS: Final = "errors"
+CHECKS: Final = "checks"
 ERROR_STATES: Final = "error states"
 NOT_NOW: Final = "compilation"
 DISABLED: Final = "disabled"
@@ -59,7 +65,8 @@ class InNumPy(Record):
     The cause is "whole function", "in pieces" (with lazy arrays, by compiled segments between the
     values that Python asks for), "written arguments", "arguments" (of classes or byte orders that
     are not compiled), "lengths" (numbers of chosen elements), "truths" (of computed values),
-    "results of steps", "errors", "error states" (`np.errstate`), "compilation" (inside an
+    "results of steps", "checks" (of loops: Python raises an error, or computes with integers beyond
+    64 bits), "errors", "error states" (`np.errstate`), "compilation" (inside an
     interrupted one) or "disabled" (`config.disable`); `reason` explains the last of these calls.
     """
 
@@ -231,9 +238,10 @@ class FallbackToNumPy(Exception):
         """Count the call, and return the exception without its traceback.
 
         Raises:
-            NeedsValuesError: under `strict`, if there is a message.
+            NeedsValuesError: under `strict`, if there is a message; after the call, if the
+                function is likely to raise an error of its own.
         """
-        if self.refusal is not None and strict:
+        if self.refusal is not None and strict and self.cause is not CHECKS:
             raise self.refusal_of(name)
         calls.reasons[self.cause] = self.reason
         calls.count(self.cause)
@@ -269,6 +277,16 @@ def length_refused(error: OtherLengthError) -> FallbackToNumPy:
     """The fallback if no program is valid for any data-dependent length."""
     cause = error.__cause__
     return other_length(cause.seen if isinstance(cause, AxiomError) else str(error))
+
+
+def failed_check(where: str) -> FallbackToNumPy:
+    """The fallback for a call in which a check of a loop does not hold."""
+    asked = "a loop as one program, in a call"
+    seen = (
+        f"a check of the loop at {where} that does not hold: a position, a division by zero, an "
+        "integer of 64 bits, `raise` or `assert`"
+    )
+    return FallbackToNumPy((asked, seen, "compute such values outside of the loop"), CHECKS)
 
 
 def unstable_truth(where: str) -> FallbackToNumPy:
@@ -399,7 +417,10 @@ def speculative_run(
             raise
         put_back()
         known = error.known if isinstance(error, OtherLengthError) else {}
-        if any(fails(guard, known) for guard, _ in compiled.decisions):
+        failing = [one for one in compiled.decisions if fails(one[0], known)]
+        for guard, where in failing[:1]:
+            if any(one.kind == STATUS for one in symbols_in(guard.left, guard.right)):
+                raise failed_check(where) from None
             raise OtherTruth(known) from None
         raise _fallback_for(error) from None
     return made if compiled.outside is None else after_effects(compiled, made, vector)

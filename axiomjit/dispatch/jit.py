@@ -316,6 +316,8 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         reason = fallback.counted(self._name, self._strict, self._numpy_calls)
         self._warned = self._warned or warn_of_fallback(self._name, reason, before=True)
         result = self._function(*args, **kwargs)
+        if self._strict and reason.refusal is not None:
+            raise reason.refusal_of(self._name)
         self._warned = self._warned or warn_of_fallback(self._name, reason, before=False)
         return result
 
@@ -550,7 +552,8 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         program = match.program
         lengths = program.lengths(match.signature.values)
         guards = [one for one in program.reads.guards.described() if not one.seldom]
-        return Lowered(program.stages, lengths, match.call.names, guards, program.reads.effects)
+        outside = guards, program.reads.effects, program.loops
+        return Lowered(program.stages, lengths, match.call.names, *outside)
 
     @hides_frames
     def explain(self, *args: P.args, **kwargs: P.kwargs) -> Explanation:

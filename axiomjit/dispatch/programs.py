@@ -31,8 +31,10 @@ from axiomjit.dispatch.signature import ArgumentCode, ClassSymbols, Layouts
 from axiomjit.graph import execution
 from axiomjit.graph.indexing_ops import size_estimate
 from axiomjit.graph.nodes import Constant, Graph, Input, Node, map_fields, rebuild
+from axiomjit.graph.regions import with_lengths_inside
 from axiomjit.symbolic.data_dependent import data_dependent_in
 from axiomjit.symbolic.dims import (
+    INDEX,
     Dim,
     Guards,
     Scope,
@@ -288,12 +290,14 @@ def _substituted(
 
     Minima and maxima of lengths are replaced by one operand, as the values in the scope decide.
     """
+    inside = {symbol: length for symbol, length in values.items() if symbol.kind != INDEX}
 
     def place(length: Dim) -> Dim:
         return resolved(substitute(length, values))
 
     def rule(node: Node, new: Mapping[Node, Node]) -> Node:
-        return map_fields(constants.get(node, node), new.__getitem__, place)
+        made = map_fields(constants.get(node, node), new.__getitem__, place)
+        return with_lengths_inside(made, inside)
 
     inputs = tuple(node.map(Dim, place) for node in (*graph.inputs, *constants.values()))
     return rebuild(graph.replace(inputs=inputs), rule)
@@ -305,7 +309,7 @@ class TracedProgram(LoweredProgram):
     def __init__(self, traced: TracedFunction, scope: Scope, known: Iterable[Symbol]) -> None:
         """Lower the traced graph; `known` are the symbols of the call's own arguments."""
         super().__init__(traced.trace.graph, traced.signature.layouts, scope)
-        self.trace, self.watch = traced.trace, traced.watch
+        self.trace, self.watch, self.loops = traced.trace, traced.watch, traced.loops
         self._handles, self.key = traced.handles, traced.signature.key
         self.reads = Reads(traced.guards, traced.effects, None, traced.outside_names)
         self.decisions = traced.trace.decisions

@@ -63,6 +63,8 @@ class TracedFunction(Record):
     effects: tuple[Replay, ...]
     call: CallArguments
     signature: Signature
+    loops: tuple[tuple[str, str], ...] = ()
+    """The loops of the source, by the user's line (`Outside.loops`)."""
 
     @property
     def outside_names(self) -> tuple[str, ...]:
@@ -141,6 +143,7 @@ def trace_function(
     Raises:
         NeedsValuesError: tracing does not know what the function does; nothing was done.
     """
+    wanted.begin_traces()
     for _ in range(ROUNDS):
         made = _TraceOnce(function, call, signature, scope, wanted, declared)
         if once:
@@ -152,6 +155,7 @@ def trace_function(
         except (AxiomError, NameError) as error:
             learns = isinstance(error, NeedsValuesError) and made.learn()
             if not learns and not wanted.forget_regions():
+                wanted.remember_regions()
                 raise
         finally:
             made.end()
@@ -224,6 +228,7 @@ class _TraceOnce:
             effects,
             inputs.call,
             inputs.signature,
+            tuple(outside.loops.items()),
         )
 
     def end(self) -> None:

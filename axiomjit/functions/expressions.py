@@ -22,7 +22,8 @@ Below, v and w are values, n is a name, op an operator such as "+", "<<" or "not
 | | says if the truth of v is True (for `or` False), and if not keeps v for `_aj_kept()` |
 | `a < b < c` | `_aj_compare("<", _aj_kept(), c) if _aj_chain("<", a, b) else _aj_kept()`: |
 | | `_aj_chain` gives the truth of the comparison and keeps b, or, if false, the result |
-| iterables of `for`, `*`, `yield from` | `_aj_iterate(v)` |
+| iterables of `for` | `_aj_walked(v)` |
+| iterables of comprehensions, `*`, `yield from` | `_aj_iterate(v)` |
 | unpacking | `_aj_unpack(v, count, star)`, count with the starred one, star its position or None |
 | f-strings | `_aj_format(v, conversion, spec)`, a string; conversion -1 or `ord` of its letter |
 | `with v` | `with _aj_context(v)` |

@@ -18,7 +18,7 @@ from axiomjit.functions.texts import joined
 
 LOOP_HOOKS: Final = frozenset(
     {"repeat", "each", "loop", "branch", "choice", "bound", "required"}
-    | {"logical", "ordered", "negated"}
+    | {"logical", "ordered", "negated", "holds", "raises", "walked"}
 )
 """The hooks of loops and branches."""
 

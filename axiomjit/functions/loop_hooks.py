@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from axiomjit.base import loop_outcomes
 from axiomjit.base.dtypes import BOOL, FLOAT, INT, is_inexact, is_integer
 from axiomjit.base.locks import lazy_import
 from axiomjit.base.origins import user_location
@@ -39,6 +40,7 @@ _COMPARISONS: Final = {
 MOST_KNOWN: Final = 1000
 """Loops of fewer trips whose values are all known are followed, so that these stay known, unless
 they only fill arrays of floats."""
+_REGION_BODIES: Final = "axiomjit.tracing.region_bodies"
 MOST_REFUSED: Final = 6
 """The most loops of a function that are tried and refused; each is one more trace."""
 
@@ -79,6 +81,8 @@ class LoopHooks:
             loop = _Counted(body, names, (0, items.length, 1), items.at)
             if self._followed(loop):
                 return
+        else:
+            self._note(loop_outcomes.NO_ARRAYS)
         self._passes(body, names, items.iterable())
 
     def loop(self, test: FunctionType, body: FunctionType, names: Names) -> None:
@@ -114,6 +118,11 @@ class LoopHooks:
     def _has_left(self, body: FunctionType, names: Names) -> bool:
         """True if a trip has ended its loop."""
         return bool(names[0]) and self._calls.truth(_Shared(body, names[:1]).values(None)[0])
+
+    def walked(self, value: Any) -> Any:
+        """An iterator for a loop that stays a statement of the function."""
+        self._note(loop_outcomes.STATEMENTS)
+        return self._calls.iterate(value)
 
     def branch(
         self,
@@ -191,6 +200,25 @@ class LoopHooks:
             late = lazy_import("axiomjit.tracing.control_flow")
             late.note_status(current(), current_scope(), truth.node)
 
+    def holds(self, value: Any) -> bool:
+        """The truth of what is asserted in a loop; in a region a check takes its place."""
+        following = current()
+        if following is None or following.region is None:
+            return self._calls.truth(value)
+        if is_traced(value):
+            following.region.check(lazy_import(_REGION_BODIES).truth_node(_truth(value)))
+        elif not self._calls.truth(value):
+            following.region.end_call()
+        return True
+
+    def raises(self) -> bool:
+        """True where a `raise` in a loop is done; in a region it ends the call instead."""
+        following = current()
+        if following is None or following.region is None:
+            return True
+        following.region.end_call()
+        return False
+
     def choice(self, test: Any, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
         """The value of `then() if test else otherwise()` in the body of a loop."""
         following = current()
@@ -200,17 +228,30 @@ class LoopHooks:
         sides = (lambda _: (then(),)), (lambda _: (otherwise(),))
         return late.trace_cond(_truth(test), *sides, (late.UNBOUND,))[0]
 
+    def _note(self, outcome: str) -> None:
+        """Note what becomes of the loop at the user's line."""
+        where = user_location()
+        if where is not None:
+            self._calls.outside.loops[where] = outcome
+
     def _followed(self, loop: _Loop) -> bool:
         """True if a loop has become a region."""
         wanted, following = self._calls.outside.wanted, current()
         if following is None:
             return False
-        key = loop.body.__code__, following.region is not None
-        if key in wanted.repeated or not wanted.may_have_regions or not loop.is_long():
+        is_inside = following.region is not None
+        key = loop.body.__code__, is_inside
+        reason = wanted.repeated.get(key, "").partition(": ")[2]
+        if not reason and not loop.is_long():
+            reason = loop_outcomes.SHORT
+        if not reason and not wanted.may_have_regions:
+            reason = loop_outcomes.NOT_TRIED
+        self._note(reason or (loop_outcomes.INSIDE if is_inside else loop_outcomes.REGION))
+        if reason:
             return False
         lines = set(wanted.lines)
         try:
-            made = loop.traced(following.region is None)
+            made = loop.traced(not is_inside)
         except lazy_import("axiomjit.tracing.control_flow").RegionRefused as error:
             wanted.lines -= wanted.for_regions.pop(key, set())
             wanted.repeated[key] = f"{user_location()}: {error.reason}"
@@ -255,12 +296,15 @@ class _Loop:
         return any(place not in self.loose for place in missing)
 
     def goes_on(self, *values: Any) -> Any:
+        """The condition before a trip, for the values of the names."""
+        self._given, self._condition = values, self.asks(*values)
+        return self._condition
+
+    def asks(self, *values: Any) -> Any:
         """The condition, for the values of the names."""
         assert self.asked is not None
-        self._given = values
         self.shared.put(values, self.unbound)
-        self._condition = _condition(self.asked())
-        return self._condition
+        return _condition(self.asked())
 
     def traced(self, is_outermost: bool) -> tuple[Any, ...]:
         """The values of the names after the region.
@@ -281,6 +325,7 @@ class _Loop:
             body,
             before,
             condition=self.goes_on,
+            asks=self.asks,
             begins=self.begins,
             may_be_unbound=self.loose,
         )
@@ -324,19 +369,26 @@ class _Counted(_Loop):
             return called(self.item(index), *values)
 
         condition = None if self.asked is None else self.goes_on
+        given = trip, before, condition, self.loose
         if any(map(is_traced, self.ends)):
-            made = _counted_by_values(self.ends, trip, before, condition, self.loose)
+            made = _counted_by_values(self.ends, *given)
         else:
-            self.last, *rest = self.late.trace_loop(
-                self.ends,
-                trip,
-                before,
-                condition=condition,
-                begins=True,
-                may_be_unbound=self.loose,
-                most_elements=most,
-            )
-            made = tuple(rest)
+            try:
+                self.last, *rest = self.late.trace_loop(
+                    self.ends,
+                    trip,
+                    before,
+                    condition=condition,
+                    begins=True,
+                    may_be_unbound=self.loose,
+                    most_elements=most,
+                )
+                made = tuple(rest)
+            except self.late.NamesSwapped:
+                start, stop, step = self.ends
+                if condition is None or not (start < stop if step > 0 else start > stop):
+                    raise
+                made = _counted_by_values(self.ends, *given, begins=True)
         is_known = self._trips < MOST_KNOWN and _are_known(self.ends)
         is_known = is_known and is_outermost and not self.shared.depends(made)
         if is_known and not self.shared.only_fills(before, made):
@@ -562,6 +614,7 @@ def _counted_by_values(
     before: tuple[Any, ...],
     condition: Callable[..., Any] | None,
     may_be_unbound: Sequence[int],
+    begins: bool = False,
 ) -> tuple[Any, ...]:
     """The carried values after a loop over a range whose ends are computed.
 
@@ -586,8 +639,9 @@ def _counted_by_values(
         return place + step, *trip(place, *values)
 
     loose = [place + 1 for place in may_be_unbound]  # the index is in front
+    carried = first, *before
     made: tuple[Any, ...] = late.trace_loop(
-        None, body, (first, *before), condition=goes_on, may_be_unbound=loose
+        None, body, carried, condition=goes_on, begins=begins, may_be_unbound=loose
     )
     return made[2:]
 

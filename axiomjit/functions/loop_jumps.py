@@ -129,7 +129,7 @@ class _Returning:
 
 def _always_jumps(statements: Sequence[Any]) -> bool:
     return any(
-        isinstance(node, _JUMPS)
+        isinstance(node, (*_JUMPS, ast.Raise))
         or (isinstance(node, ast.If) and _always_jumps(node.body) and _always_jumps(node.orelse))
         for node in statements
     )
@@ -149,6 +149,8 @@ class _Body:
                 names = [self._left] if isinstance(node, ast.Break) else []
                 names += [skips] if skips else []
                 return made + [assigned(name, constant(True, node), node) for name in names]
+            if isinstance(node, ast.Raise):
+                return [*made, node]
             if isinstance(node, ast.If) and has_jump([node]):
                 return made + self._branch(node, statements[place + 1 :], skips)
             made.append(node)

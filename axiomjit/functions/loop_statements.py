@@ -13,8 +13,9 @@
 
 `names` are the name of a truth that ends the loop, or "" (`loop_jumps` has removed `break` and its
 like), those whose values a trip leaves for later ones or for what follows the loop, and those among
-them that it may leave without a value (`loop_bindings`). A loop with `try`, `with`, `yield`,
-`raise` or a declaration stays a loop.
+them that it may leave without a value (`loop_bindings`). In a body, `assert v` becomes
+`assert _aj_holds(v)`, and `raise v` becomes `if _aj_raises(): raise v`: in a region, both are
+checks. A loop with `try`, `with`, `yield` or a declaration stays a loop.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ _DEFINITIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.Cl
 _LEAVING: Final = (
     *(ast.Yield, ast.YieldFrom, ast.Await, ast.Try, ast.With, ast.Match),
     *(ast.Global, ast.Nonlocal, ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef),
-    *(ast.AsyncFor, ast.AsyncWith, ast.AsyncFunctionDef, ast.Raise, ast.Assert),
+    *(ast.AsyncFor, ast.AsyncWith, ast.AsyncFunctionDef),
 )
 """Statements and expressions that stay in the function itself."""
 _PLAIN_TARGETS: Final = (ast.Name, ast.Tuple, ast.List, ast.expr_context)
@@ -55,7 +56,8 @@ _ENDS: Final = 3
 def reads(node: ast.AST) -> Counter[str]:
     """The numbers of reads of each name in a tree; deletions and `+=` are reads, too.
 
-    Reads of a loop's targets in its own body are not counted: they read what this loop binds.
+    Reads of a loop's targets in its own body are not counted, unless the body binds them, too: they
+    read what this loop binds.
     """
     found: Counter[str] = Counter()
     if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Store):
@@ -66,7 +68,7 @@ def reads(node: ast.AST) -> Counter[str]:
         found.update(node.names)
     own, body = set[str](), list[Any]()
     if isinstance(node, ast.For):
-        own, body = bound_names([node.target]), node.body
+        own, body = bound_names([node.target]) - bound_names(node.body), node.body
     for part in ast.iter_child_nodes(node):
         inside = reads(part)
         if part in body:
@@ -319,7 +321,10 @@ def _is_inside(node: ast.AST) -> bool:
 
 
 def _first(statements: Sequence[ast.stmt], name: str) -> str:
-    """The first use of a name in a block: "read", "bind" on every path, or "" for neither."""
+    """The first use of a name in a block: "read", "bind" on every path, or "" for neither.
+
+    It is "end" for a block that raises an error on every path.
+    """
     for node in statements:
         found = _first_in(node, name)
         if found:
@@ -328,13 +333,17 @@ def _first(statements: Sequence[ast.stmt], name: str) -> str:
 
 
 def _first_in(node: Any, name: str) -> str:
+    if isinstance(node, ast.Raise):
+        return "end"
     if isinstance(node, ast.If | ast.While):
         if reads(node.test)[name]:
             return "read"
         sides = _first(node.body, name), _first(node.orelse, name)
         if "read" in sides:
             return "read"
-        return "bind" if isinstance(node, ast.If) and sides == ("bind", "bind") else ""
+        if isinstance(node, ast.While) or "" in sides:
+            return ""
+        return "bind" if "bind" in sides else "end"
     if isinstance(node, ast.For):
         if reads(node.iter)[name]:
             return "read"

@@ -133,15 +133,28 @@ class Wanted:
         """By loop, the lines of `lines` that only its region needs."""
         self.may_have_regions, self.has_regions = True, False
         """False if all loops are followed pass by pass; true if a trace has made a region."""
+        self._forgotten: set[str] | None = None
+        """The lines of `lines` before this call made regions be forgotten."""
+
+    def begin_traces(self) -> None:
+        """Note that the next traces are those of another call."""
+        self._forgotten = None
 
     def forget_regions(self) -> bool:
         """Follow all loops pass by pass from now on; False if none was a region."""
         if not self.has_regions:
             return False
+        self._forgotten = set(self.lines)
         self.has_regions = self.may_have_regions = False
         for lines in self.for_regions.values():
             self.lines -= lines
         return True
+
+    def remember_regions(self) -> None:
+        """Trace loops as regions again, if they are forgotten: the error is the function's own."""
+        if self._forgotten is not None:
+            self.has_regions = self.may_have_regions = True
+            self.lines, self._forgotten = self._forgotten, None
 
 
 class TraceAgain(BaseException):
@@ -204,6 +217,9 @@ class Outside:
         self.conditions: list[Guard] = []
         self.inputs: list[Source] = []
         self.effects: list[Effect] = []
+        self.loops: dict[str, str] = {}
+        """Loops of the source by the user's line: why they are followed pass by pass, or a word of
+        `loop_outcomes`."""
         self._places: dict[object, Source] = {}
         self._raw: dict[int, Any] = {}  # values of sources, by number
         self._reads: dict[int, Any] = {}  # what was given for them

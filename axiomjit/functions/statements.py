@@ -150,7 +150,10 @@ class Rewriter(Expressions):
         return node
 
     def _asserted(self, node: ast.Assert) -> ast.stmt:
-        node.test = self.condition(node.test, node)
+        if self.depth:
+            node.test = self.hook("holds", node, self.truth_value(node.test))
+        else:
+            node.test = self.condition(node.test, node)
         if node.msg is not None:
             node.msg = self.expression(node.msg)
         return node
@@ -160,7 +163,7 @@ class Rewriter(Expressions):
             node.exc = self.expression(node.exc)
         if node.cause is not None:
             node.cause = self.expression(node.cause)
-        return node
+        return placed(ast.If(self.hook("raises", node), [node], []), node) if self.depth else node
 
     def _if(self, node: ast.If) -> Any:
         if not self.depth:
@@ -185,7 +188,7 @@ class Rewriter(Expressions):
             made = late.counted_loop(self, node)
             if made is not None:
                 return made
-        node.iter = self.iterated(node.iter, node)
+        node.iter = self.iterated(node.iter, node, "walked")
         before: list[ast.stmt] = []
         if isinstance(node.target, UNPACKED):
             item = self.temporary(node.target)

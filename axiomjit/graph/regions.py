@@ -120,14 +120,19 @@ def rebuilt(
 
 def _with_lengths(node: Node, lengths: Mapping[Symbol, Dim]) -> Node:
     made = map_fields(node, lambda child: child, lambda length: substitute(length, lengths))
+    return with_lengths_inside(made, lengths)
+
+
+def with_lengths_inside(node: Node, lengths: Mapping[Symbol, Dim]) -> Node:
+    """The node with other lengths in place of symbols in its bodies, if it is a region."""
     region = node.primitive if isinstance(node, Op) else None
     if not isinstance(region, Region):
-        return made
+        return node
     bodies = tuple(with_lengths(body, lengths) for body in region.bodies)
     region = region.replace(bodies=bodies)
     if isinstance(region, Loop) and region.trips is not None:
         region = region.replace(trips=substitute(region.trips, lengths))
-    return made.replace(primitive=region)
+    return node.replace(primitive=region)
 
 
 def with_lengths(body: Graph, lengths: Mapping[Symbol, Dim]) -> Graph:

@@ -31,9 +31,11 @@ DATA_DEPENDENT: Final = Kind("number chosen", 0)
 """The kind of data-dependent lengths, such as the number of true elements of a mask."""
 TRUTH: Final = Kind("truth", 0, 1)
 """The kind of conditions that the program computes, 0 or 1."""
+STATUS: Final = Kind("status", 0, 1)
+"""The kind of truths that all checks of a loop hold; else Python answers the call."""
 COMPUTED: Final = Kind("computed integer")
 """The kind of integers that the program computes."""
-RUNTIME_KINDS: Final = frozenset({DATA_DEPENDENT, TRUTH, COMPUTED})
+RUNTIME_KINDS: Final = frozenset({DATA_DEPENDENT, TRUTH, STATUS, COMPUTED})
 """The kinds of numbers that are known only while the program runs."""
 STAND_IN_STEP: Final = 720_720
 """The step between stand-in values: the least common multiple of 1 to 16, so that stand-in lengths
@@ -140,7 +142,7 @@ def computed_number(scope: Scope, key: object, kind: Kind, value: int, where: st
     Args:
         scope: The scope of the trace.
         key: The node that computes the number.
-        kind: The kind of the number, `TRUTH` or `COMPUTED`.
+        kind: `TRUTH`, `STATUS` or `COMPUTED`.
         value: The value of the number in this call.
         where: The user's line that asks for the value.
     """

@@ -23,7 +23,7 @@ from axiomjit.base.errors import amount
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record, cached_property
 from axiomjit.base.trace_context import Following, current
-from axiomjit.graph.builder import as_node, broadcast_to, cast, elementwise, python_number, strong
+from axiomjit.graph.builder import cast, elementwise, python_number, strong
 from axiomjit.graph.closing import RegionRefused, close_bodies, is_elementwise_beyond
 from axiomjit.graph.indexing_ops import as_mask
 from axiomjit.graph.nodes import (
@@ -31,16 +31,14 @@ from axiomjit.graph.nodes import (
     Node,
     Op,
     Saved,
-    Scalar,
     Token,
     base_of,
     post_order,
     root_of,
 )
-from axiomjit.graph.primitives import COPY, PRIMITIVES, SAVE
+from axiomjit.graph.primitives import COPY, SAVE
 from axiomjit.graph.regions import Cond, Loop, Written, region_fields, region_node, written_versions
-from axiomjit.graph.storages import update
-from axiomjit.symbolic.data_dependent import TRUTH, computed_number, data_dependent_in
+from axiomjit.symbolic.data_dependent import STATUS, computed_number, data_dependent_in
 from axiomjit.symbolic.dims import (
     INDEX,
     Dim,
@@ -53,19 +51,28 @@ from axiomjit.symbolic.dims import (
 from axiomjit.symbolic.index_maps import identity
 from axiomjit.symbolic.index_ranges import IndexRanges, UndecidedError, within_body
 from axiomjit.tracing.lengths import SymbolicInt, length, unwrap
-from axiomjit.tracing.operators import TracedStorage, node_of
+from axiomjit.tracing.operators import TracedStorage
 from axiomjit.tracing.region_bodies import (
+    UNBOUND,
     Kind,
     RegionBody,
     after_steps,
+    all_true,
+    applied,
     followed,
     joined,
     kind_of,
+    or_zeros,
+    replaced,
+    stored_as,
+    truth_node,
 )
 from axiomjit.tracing.swapped_names import (
     NamesSwapped,
     moved_names,
+    swapped_names,
     trace_in_turns,
+    trace_while_in_turns,
     trips_until_back,
 )
 from axiomjit.tracing.tracer import Tracer, new_array
@@ -74,25 +81,13 @@ MAX_ROUNDS: Final = 8
 """The most times that a body is followed until its types are settled."""
 
 
-class _Unbound:
-    """The value of a name that has none."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return "UNBOUND"
-
-
-UNBOUND: Final = _Unbound()
-"""Stands for a name without a value; the front end raises Python's error where it is read."""
-
-
 def trace_loop(
     trips: tuple[Any, Any, Any] | None,
     body: Callable[..., Sequence[Any]],
     carried: Sequence[Any],
     *,
     condition: Callable[..., Any] | None = None,
+    asks: Callable[..., Any] | None = None,
     begins: bool = False,
     may_be_unbound: Collection[int] = (),
     most_elements: float = math.inf,
@@ -105,6 +100,7 @@ def trace_loop(
         carried: Traced arrays and numbers, numbers, `UNBOUND`. Any other object must come back
             unchanged.
         condition: `condition(*carried)` is asked before each trip; the loop ends where it is false.
+        asks: The same condition, which is asked between trips where names of arrays are swapped.
         begins: True if the condition holds before the first trip.
         may_be_unbound: Places of values that are zeros where no trip has given them one.
         most_elements: The most elements of a value that a trip may compute without a library, with
@@ -125,6 +121,11 @@ def trace_loop(
             made.most_elements, made.may_be_unbound = most_elements, may_be_unbound
             return made.traced_with_index()
     except NamesSwapped as found:
+        if trips is None and condition is not None and following.region is None:
+            again = partial(trace_loop, None, begins=begins, may_be_unbound=may_be_unbound)
+            branch = partial(trace_cond, may_be_unbound=may_be_unbound)
+            tests = condition, asks or condition
+            return UNBOUND, *trace_while_in_turns(found, body, carried, tests, again, branch)
         if trips is None or condition is not None or may_be_unbound:
             raise
         start, stop, step = (_whole(value) for value in trips)
@@ -369,16 +370,16 @@ class _Carrying:
         before = self.places.values()
         found = {k: n for k, (n, o) in enumerate(zip(finals, before, strict=True)) if n is not o}
         if one.unread and self.done is not None:
-            found[self.done.position] = _replaced(self.done, after_steps(*one.unread))
+            found[self.done.position] = replaced(self.done, after_steps(*one.unread))
         for slot, node in self.slots.items():
             memory = self.memories.get(slot)
             if memory is not None and memory.version is not node:
                 raise RegionRefused("a write into an array whose name is bound anew")
-            value = _stored(_or_zeros(one.returned[slot], self.kinds[slot]), self.kinds[slot])
-            found[node.position] = _replaced(node, value)
+            value = stored_as(or_zeros(one.returned[slot], self.kinds[slot]), self.kinds[slot])
+            found[node.position] = replaced(node, value)
         if status is not None and one.region.checks:
-            found[status.position] = _replaced(
-                status, _all(status, *dict.fromkeys(one.region.checks))
+            found[status.position] = replaced(
+                status, all_true(status, *dict.fromkeys(one.region.checks))
             )
         return found
 
@@ -398,14 +399,25 @@ class _Carrying:
         if any(one.region.failing for one in passes):
             self.following.may_fail.append(node)
 
-    def operands(self, status: bool) -> list[Node]:
-        """The values of all that is carried, before the region, each in its own memory."""
+    def note_conditional(self, passes: Sequence[_Pass], is_conditional: bool = False) -> None:
+        """Note for the region around that it has a loop with a condition, and no other end."""
+        inside = any(one.region.has_conditional for one in passes)
+        if self.following.region is not None and (is_conditional or inside):
+            self.following.region.has_conditional = True
+
+    def operands(self, status: bool, holds: Node) -> list[Node]:
+        """The values of all that is carried, before the region, each in its own memory.
+
+        Args:
+            status: True if the region carries the truth that all checks hold.
+            holds: This truth before the region.
+        """
         found = [self.in_memory(storage.version) for storage in self.places]
         found += [] if self.done is None else [self.copied(after_steps(self.following.last))]
         for slot in self.slots:
             kind = self.kinds[slot]
-            found.append(self.copied(_stored(_or_zeros(self.carried[slot], kind), kind)))
-        return found + ([self.copied(Scalar(BOOL, np.bool_(True), False))] if status else [])
+            found.append(self.copied(stored_as(or_zeros(self.carried[slot], kind), kind)))
+        return found + ([self.copied(holds)] if status else [])
 
     def in_memory(self, node: Node) -> Node:
         """The version of a storage, or a copy where another storage may have the same node."""
@@ -490,20 +502,31 @@ class _Loop(_Carrying):
             values = self.represented()
             truth = None
             if self.condition is not None:
-                truth = _truth(self.condition(*values))
+                truth = truth_node(self.condition(*values))
             asked = len(region.checks)
             at: Any = UNBOUND
             if self.span is not None and self.index is not None:
                 at = length(self.span[0] + self.span[1] * dim(self.index))
             returned, changed = self.kept(values, self.body(at, *values))
-        count = trips_until_back(values, returned)
+        swapped = swapped_names(values, returned)
+        count = trips_until_back(swapped)
         if count > 1:
-            raise NamesSwapped(count)
+            raise NamesSwapped(count, swapped)
         return _Pass(region, tuple(values), returned, changed, truth, asked)
 
     def has_more_trips(self, number: int) -> bool:
         """True if the number of trips, which becomes a guard, is known and larger."""
         return self.has_trips and self.span is not None and self.span[2] > number
+
+    def outer_checks(self) -> list[Node]:
+        """The checks so far of the regions around a loop with a condition.
+
+        Where one has failed, the values of the condition may never end the loop.
+        """
+        found, region = list[Node](), self.following.region
+        while self.span is None and region is not None:
+            found, region = [*region.checks, *found], region.outer
+        return found
 
     def within(self) -> AbstractContextManager[None]:
         """Give the index its range."""
@@ -529,16 +552,19 @@ class _Loop(_Carrying):
             owners = value.storage.related() if kind.is_array and value is not UNBOUND else ()
             if any(storage in self.places for storage in owners):
                 raise RegionRefused("a name of an array that the loop also writes, bound anew")
-        span, checked = self.span, bool(one.region.checks)
+        span, outer = self.span, self.outer_checks()
+        checked = bool(one.region.checks or outer)
         status = self.status(checked)
         ends = [self.ends(one, status)]
         if one.truth is not None:
             truth = one.truth
             if status is not None:
-                fails = _applied("logical_not", _all(*one.region.checks[: one.asked]))
-                truth = _applied("logical_or", truth, fails) if one.asked else truth
-                truth = _applied("logical_and", status, truth)
+                fails = applied("logical_not", all_true(*one.region.checks[: one.asked]))
+                truth = applied("logical_or", truth, fails) if one.asked else truth
+                truth = applied("logical_and", status, truth)
             ends.append({-1: truth})
+        elif status is not None and one.region.has_conditional:
+            ends.append({-1: status})  # a loop inside may have no end where a check has failed
         carried = self.placeholders(status)
         count = None if span is None else span[2]
         if count is not None and not self.has_trips:
@@ -552,11 +578,12 @@ class _Loop(_Carrying):
             body = close_bodies(self.scope, *closed, around=self.around)
             if is_elementwise_beyond(body.graphs[0], self.scope, self.most_elements):
                 raise RegionRefused("a loop of few trips over large arrays")
-        operands = [*self.operands(checked), *body.captured]
+        operands = [*self.operands(checked, all_true(*outer)), *body.captured]
         given = operands, len(carried), body.graphs
         fields = region_fields("while" if span is None else "loop", *given)
         node = region_node(Loop(**fields, index=self.index, trips=count), operands)
         self.note_failing(node, [one])
+        self.note_conditional([one], span is None)
         return self.results(written_versions(node), checked, self.has_trips)
 
 
@@ -578,10 +605,27 @@ class _Branch(_Carrying):
         """The carried values after the branch."""
         for _ in range(MAX_ROUNDS):
             sides = [self.passed(side) for side in self.sides]
+            ending = [one.region.ends_call for one in sides]
+            if any(ending):
+                return self.ended(ending)
             grown = [self.grow(one) for one in sides]
             if not any(grown):
                 return self.finished(sides)
         raise RegionRefused("written arrays that do not settle")
+
+    def ended(self, ending: Sequence[bool]) -> list[Any]:
+        """The values after the side that does not end the call, as a check that this one is run.
+
+        Values of this side are then computed in any trip.
+        """
+        region = self.following.region
+        if region is None:
+            raise RegionRefused("an error in a branch")
+        if all(ending):
+            region.end_call()
+            return list(self.carried)
+        region.check(applied("logical_not", self.truth) if ending[0] else self.truth)
+        return list(self.sides[ending.index(False)](*self.carried))
 
     def passed(self, side: Callable[..., Any]) -> _Pass:
         """Follow one side."""
@@ -610,16 +654,17 @@ class _Branch(_Carrying):
         if not carried:
             return list(self.carried)
         body = close_bodies(self.scope, carried, ends, None, self.since, (self.truth,))
-        operands = [*self.operands(checked), *body.captured]
+        operands = [*self.operands(checked, all_true()), *body.captured]
         fields = region_fields("branch", operands, len(carried), body.graphs)
         node = region_node(Cond(**fields), operands)
         self.note_failing(node, sides)
+        self.note_conditional(sides)
         return self.results(written_versions(node), checked, True)
 
-    def operands(self, status: bool) -> list[Node]:
+    def operands(self, status: bool, holds: Node) -> list[Node]:
         """As for all regions; the cells of slots get values on either side."""
         self.carried, given = (UNBOUND,) * len(self.carried), self.carried
-        found = super().operands(status)
+        found = super().operands(status, holds)
         self.carried = given
         return found
 
@@ -630,52 +675,12 @@ def note_status(following: Following, scope: Scope, status: Node) -> None:
         following.region.checks.append(status)
         return
     where = user_location() or "an unknown line"
-    if not computed_number(scope, cast(status, INT), TRUTH, 1, where) > 0:
+    if not computed_number(scope, cast(status, INT), STATUS, 1, where) > 0:
         raise AssertionError("a status is assumed to be good")
 
 
 def _next(version: Node, before: Node) -> Node:
     return version
-
-
-def _truth(value: Any) -> Node | None:
-    """The node of a condition; None if it always holds."""
-    if value is True:
-        return None
-    node = as_node(node_of(value), "a condition")
-    if node.shape:
-        raise RegionRefused("the truth of an array")
-    return as_mask(strong(node))
-
-
-def _or_zeros(value: Any, kind: Kind) -> Any:
-    """A value, or the zeros in place of one that is not bound."""
-    if value is not UNBOUND:
-        return value
-    return Tracer(broadcast_to(Scalar(kind.dtype, kind.dtype.type(0), False), kind.shape))
-
-
-def _stored(value: Any, kind: Kind) -> Node:
-    """A value in the type of its cell."""
-    return cast(strong(as_node(node_of(value), "a carried value")), kind.dtype)
-
-
-def _replaced(old: Node, value: Node) -> Node:
-    """The version of a storage after a value of its shape is written into all of it."""
-    place = identity(len(old.shape))
-    return update(old, place, value, place, old.shape)
-
-
-def _applied(name: str, *operands: Node) -> Node:
-    return elementwise(PRIMITIVES[name], *operands)
-
-
-def _all(*truths: Node) -> Node:
-    """The truth that all hold."""
-    found = Scalar(BOOL, np.bool_(True), False) if not truths else truths[0]
-    for one in truths[1:]:
-        found = _applied("logical_and", found, one)
-    return found
 
 
 def _is_unchanged(old: Any, new: Any) -> bool:

@@ -89,21 +89,35 @@ def rounded(value: Tracer, function: np.ufunc) -> Any:
 
 
 def extreme(sign: str, values: Sequence[Any]) -> Any:
-    """`max(values)` or `min(values)` of numbers of one type; None if types or values decide it."""
-    nodes = [value.node if issubclass(type(value), Tracer) else None for value in values]
-    kinds = {(n.dtype, n.weak) for n in nodes if n is not None and not n.shape}
-    if None in nodes or len(kinds) != 1 or any(n.shape for n in nodes if n is not None):
+    """`max(values)` or `min(values)` of numbers of one type; None if types or values decide it.
+
+    In the body of a region a number may be Python's or NumPy's, of one dtype; it is NumPy's then.
+    """
+    following = current()
+    region = None if following is None else following.region
+    nodes = [_number(value, region is not None) for value in values]
+    kinds = {(n.dtype, n.weak) for n in nodes if n is not None}
+    dtypes = {dtype for dtype, _ in kinds}
+    if None in nodes or len(dtypes if region is not None else kinds) != 1:
         return None
-    if any(value.is_array for value in values):
-        return None
-    ((dtype, weak),) = kinds
+    (dtype,), weak = dtypes, all(is_weak for _, is_weak in kinds)
     if is_complex(dtype) or dtype == BOOL:
         return None
     best, *others = [strong(n) for n in nodes if n is not None]
     for one in others:
         better = elementwise(PRIMITIVES["greater" if sign == ">" else "less"], one, best)
         best = elementwise(WHERE, better, one, best)
+    if region is not None and (len(kinds) > 1 or not region.mixed.isdisjoint(nodes)):
+        region.mixed.add(best)
     return Tracer(python_number(best) if weak else best)
+
+
+def _number(value: Any, may_be_known: bool) -> Node | None:
+    """The node of a traced number, or of a known one of Python's; None for other values."""
+    if issubclass(type(value), Tracer):
+        return None if value.node.shape or value.is_array else value.node
+    is_known = may_be_known and type(value) in (int, float)
+    return as_node(value, "a number") if is_known else None
 
 
 def compared(ufunc: np.ufunc, left: Dim, right: Dim) -> bool | None:

@@ -16,26 +16,49 @@ from axiomjit.base.array_values import OPERATOR_UFUNCS
 from axiomjit.base.dtypes import BOOL, COMPLEX, FLOAT, INT, DType, is_complex, supported
 from axiomjit.base.records import Record
 from axiomjit.base.trace_context import Following
-from axiomjit.graph.builder import as_node, cast, elementwise, fold, python_number, strong
+from axiomjit.graph.builder import (
+    as_node,
+    broadcast_to,
+    cast,
+    elementwise,
+    fold,
+    python_number,
+    strong,
+)
 from axiomjit.graph.closing import RegionRefused
 from axiomjit.graph.external_calls import stored
-from axiomjit.graph.indexing_ops import ZERO
+from axiomjit.graph.indexing_ops import ZERO, as_mask
 from axiomjit.graph.library_operations import AFTER
 from axiomjit.graph.nodes import Node, Op, Scalar, size
 from axiomjit.graph.primitives import ALL_OF, COPY, PRIMITIVES, WHERE
+from axiomjit.graph.storages import update
 from axiomjit.numpy_rules.elementwise import UFUNCS
 from axiomjit.symbolic.dims import Dim
 from axiomjit.symbolic.index_maps import fixed, identity
 from axiomjit.tracing.lengths import SymbolicFloat, SymbolicInt, SymbolicNumber
-from axiomjit.tracing.operators import TracedStorage
+from axiomjit.tracing.operators import TracedStorage, node_of
 from axiomjit.tracing.tracer import Tracer
 
 EXACT: Final = 2**53
 """Integers up to this magnitude are floats."""
 _LARGEST: Final = Scalar(FLOAT, FLOAT.type(2.0**63 - 2**12), False)
 """A bound of integers of 64 bits that allows for the rounding of floats."""
+FALSE: Final = Scalar(BOOL, np.bool_(False), False)
 _DEFAULT: Final = (BOOL, INT, FLOAT, COMPLEX)
 """The dtypes of Python's numbers, in the order of promotion."""
+
+
+class _Unbound:
+    """The value of a name that has none."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "UNBOUND"
+
+
+UNBOUND: Final = _Unbound()
+"""Stands for a name without a value; the front end raises Python's error where it is read."""
 
 
 class RegionBody:
@@ -44,12 +67,19 @@ class RegionBody:
     A check is a truth that must hold in each trip; else the call is answered by NumPy.
     """
 
-    __slots__ = ("_before", "checks", "drawn", "failing", "finals", "mixed", "outer")
+    __slots__ = (
+        *("_before", "checks", "drawn", "ends_call", "failing", "finals", "has_conditional"),
+        *("mixed", "outer"),
+    )
 
     def __init__(self, outer: RegionBody | None) -> None:
         self.outer, self.checks = outer, list[Node]()
         self.mixed: set[Node] = set() if outer is None else outer.mixed
         """Numbers that may be Python's, though their types are NumPy's."""
+        self.ends_call = False
+        """True if a check on the way through the body never holds, as at `raise`."""
+        self.has_conditional = False
+        """True if a loop inside has a condition, and no other end."""
         self.failing: list[object] = []
         """The steps that may raise an error."""
         self.drawn: Node | None = None
@@ -93,6 +123,11 @@ class RegionBody:
         """Require that a truth holds, or all truths of an array."""
         axes = tuple(range(len(truth.shape)))
         self.checks.append(fold(ALL_OF, truth, axes) if axes else truth)
+
+    def end_call(self) -> None:
+        """Note that Python answers the call, if it gets here."""
+        self.checks.append(FALSE)
+        self.ends_call = True
 
     def check_arithmetic(self, name: str, operands: Sequence[object], made: Node) -> None:
         """Check that Python raises no error, and that its integer fits 64 bits.
@@ -250,3 +285,44 @@ def joined(first: Any, one: Kind, other: Kind) -> Kind:
             )
     is_mixed = one.is_mixed or other.is_mixed or one.weak is not other.weak
     return Kind(found, one.weak and other.weak, is_mixed=is_mixed)
+
+
+def truth_node(value: Any) -> Node | None:
+    """The node of a condition; None if it always holds."""
+    if value is True:
+        return None
+    node = as_node(node_of(value), "a condition")
+    if node.shape:
+        raise RegionRefused("the truth of an array")
+    return as_mask(strong(node))
+
+
+def or_zeros(value: Any, kind: Kind) -> Any:
+    """A value, or the zeros in place of one that is not bound."""
+    if value is not UNBOUND:
+        return value
+    return Tracer(broadcast_to(Scalar(kind.dtype, kind.dtype.type(0), False), kind.shape))
+
+
+def stored_as(value: Any, kind: Kind) -> Node:
+    """A value in the type of its cell."""
+    return cast(strong(as_node(node_of(value), "a carried value")), kind.dtype)
+
+
+def replaced(old: Node, value: Node) -> Node:
+    """The version of a storage after a value of its shape is written into all of it."""
+    place = identity(len(old.shape))
+    return update(old, place, value, place, old.shape)
+
+
+def applied(name: str, *operands: Node) -> Node:
+    """The result of an elementwise operation."""
+    return elementwise(PRIMITIVES[name], *operands)
+
+
+def all_true(*truths: Node) -> Node:
+    """The truth that all hold."""
+    found = Scalar(BOOL, np.bool_(True), False) if not truths else truths[0]
+    for one in truths[1:]:
+        found = applied("logical_and", found, one)
+    return found

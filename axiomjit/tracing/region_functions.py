@@ -15,9 +15,9 @@ from axiomjit.graph.closing import RegionRefused
 from axiomjit.graph.nodes import Scalar
 from axiomjit.graph.primitives import COPY
 from axiomjit.symbolic.dims import dim
-from axiomjit.tracing.control_flow import UNBOUND, trace_cond, trace_loop, undone_if_refused
+from axiomjit.tracing.control_flow import trace_cond, trace_loop, undone_if_refused
 from axiomjit.tracing.lengths import unwrap
-from axiomjit.tracing.region_bodies import followed
+from axiomjit.tracing.region_bodies import UNBOUND, followed
 from axiomjit.tracing.tracer import new_array
 
 

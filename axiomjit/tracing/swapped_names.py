@@ -1,18 +1,20 @@
 """Names of arrays that the body of a loop swaps or moves.
 
-Where names are swapped, trips are followed until the names are back. Arrays that are moved on, as
-in `p, u = u, f(u, p)`, are copied: each name has memory of its own.
+Where names are swapped, trips are followed until the names are back; a loop with a condition asks
+for it between them, and a truth of the program tells how many trips it did since. Arrays
+that are moved on, as in `p, u = u, f(u, p)`, are copied: each name has memory of its own.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final
 
 from axiomjit.graph.closing import RegionRefused
 from axiomjit.symbolic.dims import Dim
 from axiomjit.tracing.lengths import length, unwrap
+from axiomjit.tracing.region_bodies import UNBOUND
 from axiomjit.tracing.tracer import Tracer
 
 MOST_TRIPS: Final = 4
@@ -20,17 +22,18 @@ MOST_TRIPS: Final = 4
 
 
 class NamesSwapped(RegionRefused):
-    """Names of arrays have their arrays again after `trips` trips."""
+    """Names of arrays have their arrays again after `trips` trips.
 
-    def __init__(self, trips: int) -> None:
+    After one trip a name has the array that the name `taken` by it had before.
+    """
+
+    def __init__(self, trips: int, taken: Mapping[int, int]) -> None:
         super().__init__("names of arrays that are swapped")
-        self.trips = trips
+        self.trips, self.taken = trips, taken
 
 
-def trips_until_back(before: Sequence[Any], after: Sequence[Any]) -> int:
-    """The number of trips after which swapped names have their arrays again.
-
-    It is 1 if no names are swapped, or if the arrays are not back after MOST_TRIPS trips.
+def swapped_names(before: Sequence[Any], after: Sequence[Any]) -> dict[int, int]:
+    """For names with the array of another name after a trip, the place of that name.
 
     Args:
         before: The values of the names before a trip.
@@ -38,7 +41,14 @@ def trips_until_back(before: Sequence[Any], after: Sequence[Any]) -> int:
     """
     places = {id(value): k for k, value in enumerate(before) if is_array(value)}
     pairs = enumerate(zip(before, after, strict=True))
-    taken = {k: places[id(new)] for k, (old, new) in pairs if new is not old and id(new) in places}
+    return {k: places[id(new)] for k, (old, new) in pairs if new is not old and id(new) in places}
+
+
+def trips_until_back(taken: Mapping[int, int]) -> int:
+    """The number of trips after which swapped names have their arrays again.
+
+    It is 1 if no names are swapped, or if the arrays are not back after MOST_TRIPS trips.
+    """
     trips = 1
     for name in taken:
         count, at = 1, taken[name]
@@ -103,3 +113,56 @@ def trace_in_turns(
     for turn in range(left):
         values = list(body(length(start + step * (done + turn)), *values))
     return length(start + step * (count - 1)), *values
+
+
+def trace_while_in_turns(
+    found: NamesSwapped,
+    body: Callable[..., Sequence[Any]],
+    carried: Sequence[Any],
+    tests: tuple[Callable[..., Any], Callable[..., Any]],
+    trace: Callable[..., tuple[Any, ...]],
+    branch: Callable[..., tuple[Any, ...]],
+) -> tuple[Any, ...]:
+    """Follow a loop with a condition, whose body is followed several times; return its values.
+
+    A truth of the program tells which array a name has behind the loop.
+
+    Args:
+        found: The names that are swapped.
+        body: The body of one trip, as for `trace_loop`.
+        carried: The carried values.
+        tests: The condition before the first trip of a body, and before the others.
+        trace: `trace_loop` for a loop with a condition.
+        branch: `trace_cond`.
+
+    Raises:
+        RegionRefused: the loop cannot be a region.
+    """
+
+    def named(values: Sequence[Any], turn: int) -> list[Any]:
+        """The values of names, of which swapped ones have the arrays after so many trips."""
+        made, at = list(values), dict(zip(found.taken, found.taken, strict=True))
+        for _ in range(turn):
+            at = {name: found.taken[place] for name, place in at.items()}
+        for name, place in at.items():
+            made[name] = values[place]
+        return made
+
+    def from_turn(turn: int, values: Sequence[Any]) -> tuple[Any, ...]:
+        """The values after the trips from one on, with the arrays that names had at first."""
+        made = named(body(UNBOUND, *named(values, turn)), found.trips - turn - 1)
+        turn += 1
+        if turn == found.trips:
+            return *made, 0
+        goes_on = asks(*named(made, turn))
+        sides = (lambda *given: from_turn(turn, given[:-1])), (lambda *given: given)
+        return branch(goes_on, *sides, (*made, turn))
+
+    first, asks = tests
+    _, *values, turns = trace(
+        lambda _, *given: from_turn(0, given[:-1]),
+        (*carried, 0),
+        condition=lambda *given: first(*given[:-1]),
+    )
+    turn = next((k for k in range(1, found.trips) if turns == k), 0)
+    return tuple(named(values, turn))

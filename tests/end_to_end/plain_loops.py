@@ -323,6 +323,45 @@ def lu_by_rows(a):
     return a, order
 
 
+def cholesky_with_checks(a):
+    n = a.shape[0]
+    assert n > 0
+    for j in range(n):
+        for k in range(j):
+            for i in range(j, n):
+                a[i, j] -= a[i, k] * a[j, k]
+        if a[j, j] <= 0.0:
+            raise np.linalg.LinAlgError(f"not positive definite at {j}")
+        pivot = np.sqrt(a[j, j])
+        assert np.isfinite(pivot), "not a number"
+        for i in range(j, n):
+            a[i, j] /= pivot
+    return a
+
+
+def relaxed_in_two_arrays(u, tolerance, most):
+    new = u.copy()
+    for _ in range(most):
+        change = 0.0
+        for i in range(1, u.shape[0] - 1):
+            new[i] = 0.5 * (u[i - 1] + u[i + 1])
+            change = max(change, abs(new[i] - u[i]))
+        u, new = new, u
+        if change < tolerance:
+            break
+    return u, change
+
+
+def relaxed_until_still(u, tolerance):
+    new, change, steps = u.copy(), tolerance + 1.0, 0
+    while change > tolerance:
+        new[1:-1] = 0.5 * (u[:-2] + u[2:])
+        change = np.abs(new - u).max()
+        u, new = new, u
+        steps += 1
+    return u, steps
+
+
 def backward_solve(u, b):
     n = len(b)
     x = np.zeros(n)
@@ -426,6 +465,9 @@ def arguments(n, seed=0):
         medians: (twice, 5),
         cholesky_by_rows: (positive(n, seed),),
         lu_by_rows: (square,),
+        cholesky_with_checks: (positive(n, seed),),
+        relaxed_in_two_arrays: (x, 1e-3, 500),
+        relaxed_until_still: (x, 1e-3),
         backward_solve: (positive(n, seed), x),
         gram_schmidt_by_columns: (positive(n, seed)[:, : n - 2].copy(),),
         shortest_ways: (square * 10,),

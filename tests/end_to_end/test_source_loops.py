@@ -153,6 +153,16 @@ def test_effects_on_python_objects_are_followed_pass_by_pass(function):
     assert agrees(function, X)._wanted.repeated
 
 
+def bound_by_both_loops(x):
+    y = np.zeros_like(x)
+    for i, v in enumerate(x):
+        if i > 9:
+            for j, v in enumerate(x):  # noqa: B007, B020, PLW2901
+                y[i] += j
+        y[i] += v
+    return y
+
+
 def last_index(x):
     for i in range(x.shape[0]):
         t = x[i]
@@ -412,7 +422,7 @@ def in_called_functions(x):
         *(early, in_one_branch, with_jumps, out_of_two_loops, until_small, halving, collatz),
         *(items, rows, by_index, in_called_functions, names_of_two_loops),
         *(asked_before_each_trip, some_of_a_computed_number),
-        *(read_by_a_test, read_by_a_head, read_behind, pyramid),
+        *(read_by_a_test, read_by_a_head, read_behind, pyramid, bound_by_both_loops),
     ],
     ids=lambda function: function.__name__,
 )

@@ -38,9 +38,12 @@ SIMPLE = (
     "z[{i}] = {a}",
     "s = {a} if {b} > 0.5 else {b}",
     "kept.append({a})",
+    "assert {a} < 9.0",
+    "s = max(s, {a})",
 )
-WEIGHTS = (*(4,) * 8, 2, 1, 1, 2, 0.2)
+WEIGHTS = (*(4,) * 8, 2, 1, 1, 2, 0.2, 0.3, 1)
 JUMPS = ("break", "break", "continue", "return s, c, w", "c += 2\n{at}    break")
+LIMITS = (1.5, 4.0, 9.0)
 HEADS = (
     *("for {target} in range({ends}):",) * 5,
     "for {target}, v in enumerate(x):",
@@ -82,6 +85,9 @@ class Writing:
             elif kind < 0.1:
                 lines.append(at + f"if {self.filled(self.draw.choice(TESTS), index)}:")
                 lines.append(at + "    o = c")
+            elif kind < 0.12:
+                lines.append(at + f"if {self.number(index)} > {self.draw.choice(LIMITS)}:")
+                lines.append(at + "    raise LookupError(c)")
             elif kind < 0.25:
                 lines.append(at + f"if {self.filled(self.draw.choice(TESTS), index)}:")
                 lines += self.block(index, depth, at + "    ") if depth < 3 else [at + "    pass"]

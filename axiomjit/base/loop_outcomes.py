@@ -1,0 +1,16 @@
+"""What became of the loops of a function's source, in the words of `explain`."""
+
+from __future__ import annotations
+
+from typing import Final
+
+REGION: Final = "a region"
+"""A loop of the program; how it runs is known once the program is lowered."""
+INSIDE: Final = "in the loop around it"
+SHORT: Final = "it has few trips"
+NOT_TRIED: Final = "the function was not followed with its loops as regions"
+NO_ARRAYS: Final = "it iterates over objects of Python"
+STATEMENTS: Final = (
+    "its body has `try`, `with`, `match`, `yield`, a definition or declaration, or a name that is "
+    "not local"
+)
