@@ -26,7 +26,7 @@ from axiomjit.gradients.kept_values import Plan, choose, with_stand_ins
 from axiomjit.gradients.marks import has_given_rule, kept_regions, with_kept_regions
 from axiomjit.gradients.rules import Refused
 from axiomjit.gradients.structures import Contributions, Wanted
-from axiomjit.gradients.transposes import ADD, Carried, zeros
+from axiomjit.gradients.transposes import ADD, Carried, Placeholder, zeros
 from axiomjit.graph import builder
 from axiomjit.graph.closing import Body, RegionRefused, close_bodies
 from axiomjit.graph.nodes import Graph, Input, Node, Op, Saved, Scalar, Token, post_order, root_of
@@ -89,12 +89,15 @@ def of_region(
     if _has_rules(region):
         return Refused(GIVEN_IN_BODY)
     make = _OfLoop if isinstance(region, Loop) else _OfBranch
+    failing = len(following.may_fail)
     try:
         return make(following, op, given, wanted, adjoint).contributions()
     except RegionRefused as error:
         return Refused(f"a loop or branch whose adjoint has {error.reason}")
     except UndecidedError as error:
         return Refused(f"a loop whose adjoint compares lengths that differ in its trips: {error}")
+    finally:  # what may fail in a body of the adjoint runs where the adjoint reads it
+        del following.may_fail[failing:]
 
 
 def _has_rules(region: Region) -> bool:
@@ -125,7 +128,8 @@ class _OfRegion:
         rest = range(self.written, len(op.operands))
         self.places += [k for k in rest if k in wanted and is_inexact(op.operands[k].dtype)]
         self.inputs = [
-            Input(node.dtype, k, node.shape, False, Token()) for k, node in enumerate(op.operands)
+            Placeholder(node.dtype, k, node.shape, False, Token())
+            for k, node in enumerate(op.operands)
         ]
         pairs = list(zip(self.inputs, op.operands, strict=True))
         self.stands_for = dict[Node, Node](pairs[self.written :])
@@ -251,7 +255,7 @@ class _OfLoop(_OfRegion):
     ) -> dict[Node, Node]:
         """For each value that a plan keeps, the node of its values in all trips."""
         ends, zero, places = dict(finals), list[Node](), list[Input]()
-        everything = [*self.inputs[: self.written]]
+        everything: list[Input] = [*self.inputs[: self.written]]
         for value in plan.values:
             place = len(everything)
             ranges = IndexRanges(((index, dim(0), trips - 1),))

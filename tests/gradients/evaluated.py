@@ -83,3 +83,9 @@ def check(function, *arrays, rtol=1e-7, step=1e-3, seed=0):
     wanted = differences(function, arrays, step, weights)
     for one, other in zip(found, wanted, strict=True):
         np.testing.assert_allclose(one, other, rtol=rtol, atol=rtol)
+
+
+def directional(function, x, v, step):
+    """The five-point difference along a direction."""
+    a, b, c, d = (function(x + k * step * v) for k in (-2, -1, 1, 2))
+    return (a - 8 * b + 8 * c - d) / (12 * step)

@@ -15,7 +15,7 @@ from axiomjit.graph.closing import close_bodies
 from axiomjit.graph.regions import rebuilt, written_versions
 from axiomjit.symbolic.dims import INDEX, dim
 from tests.gradients import loops
-from tests.gradients.programs import directional
+from tests.gradients.evaluated import directional
 
 R = np.random.default_rng(7)
 X = R.uniform(0.2, 1.3, size=11) * np.resize([1, -1, -1], 11)
