@@ -17,7 +17,7 @@ from axiomjit.dispatch.derivatives import derived, has_floats, leaves_of, name_o
 from axiomjit.dispatch.pullbacks import GradientOfSum, Pullback
 from axiomjit.functions.transforms import Transform
 from axiomjit.gradients.libraries import give_rule
-from axiomjit.gradients.marks import GivenRule, ruled, stopped
+from axiomjit.gradients.marks import GivenRule, in_its_body, ruled, stopped
 from axiomjit.gradients.recomputing import Recomputed
 from axiomjit.gradients.reverse import adjoint
 from axiomjit.gradients.transposes import zeros
@@ -78,9 +78,10 @@ class CustomGradient(Transform):
 
         new = list(leaves)
         for k in numbers:
-            rule = GivenRule(tuple(inputs), functools.partial(pull, k), in_body())
-            node = ruled(leaves[k].node, rule)
-            new[k] = represented(node, leaves[k].is_array)
+            rule = GivenRule(tuple(inputs), functools.partial(pull, k))
+            node = leaves[k].node
+            made = in_its_body(node, rule) if in_body() else ruled(node, rule)
+            new[k] = represented(made, leaves[k].is_array)
         return unflatten_tree(structure, iter(new))
 
     def _cotangents(

@@ -250,8 +250,9 @@ class Value(Derivative):
     """The function itself."""
 
     def follow(self, call: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """The result."""
-        return call(*args, **kwargs)
+        """The result; what the function writes into arguments is written into copies."""
+        followed = _Followed(call, name_of(self.function), args)
+        return followed.marks.unmark(followed.returned)
 
 
 class ResultOf(Pullback):

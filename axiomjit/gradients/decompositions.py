@@ -116,9 +116,9 @@ def _cholesky(g: Any, y: Any, a: Any, upper: bool = False) -> Pulled:
 
 
 def _gaps(w: Any, middle: Any) -> Any:
-    """Entries over differences of eigenvalues; 0 where the entry is, also for equal ones."""
+    """Entries over differences of eigenvalues; of equal ones 0 where the entry is."""
     apart = _row(w) - _column(w)
-    zero = (middle == 0) | _on_diagonal(middle)
+    zero = ((middle == 0) & (apart == 0)) | _on_diagonal(middle)
     return np.where(zero, 0, middle / np.where(zero, 1, apart))
 
 

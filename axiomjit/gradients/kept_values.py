@@ -12,12 +12,13 @@ from collections.abc import Callable, Mapping, Sequence
 from axiomjit.base.records import Record
 from axiomjit.gradients.transposes import Carried
 from axiomjit.graph import builder
+from axiomjit.graph.given_derivatives import Given
 from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.nodes import Input, Node, Op, post_order, root_of
 from axiomjit.graph.primitives import GATHER, VIEW
 from axiomjit.graph.regions import overwritten
 from axiomjit.symbolic.dims import Scope, product
-from axiomjit.symbolic.index_maps import IndexMap, compose, iterator, iterators_of
+from axiomjit.symbolic.index_maps import IndexMap, compose, identity, iterator, iterators_of
 
 
 class Plan(Record):
@@ -160,13 +161,17 @@ class _Walk:
             return None
         if (node.primitive is GATHER and k == 0) or (self._first_only and base is not state):
             return None
-        index = node.maps[k]
+        child, index, extents = node.operands[k], node.maps[k], node.extents
+        if isinstance(node, Given):  # all of it, whatever the derivative does with it
+            index, extents = identity(len(child.shape)), child.shape
         for view in views:
             index = compose(view, index)
         kept = sorted(iterators_of(index))
         place = {i: iterator(d) for d, i in enumerate(kept)}
-        inner = compose(index, [place.get(i, iterator(i)) for i in range(len(node.extents))])
-        part = builder.view(base, inner, tuple(node.extents[i] for i in kept))
+        inner = compose(index, [place.get(i, iterator(i)) for i in range(len(extents))])
+        part = builder.view(base, inner, tuple(extents[i] for i in kept))
+        if isinstance(node, Given):
+            return _Read(part, node.maps[k]) if part.shape == child.shape else None
         return _Read(part, tuple(map(iterator, kept)))
 
 

@@ -35,7 +35,14 @@ from axiomjit.graph.external_calls import (
     WithArrays,
     ufunc_name,
 )
-from axiomjit.graph.library_operations import NORMAL, PRINT, SORT, UNIFORM, LibraryOperation
+from axiomjit.graph.library_operations import (
+    AFTER,
+    NORMAL,
+    PRINT,
+    SORT,
+    UNIFORM,
+    LibraryOperation,
+)
 from axiomjit.graph.nodes import Op
 
 Pullback = Callable[..., tuple[Any, ...]]
@@ -64,7 +71,7 @@ def of_library(
         return of_sort(op, g)
     if operation.evaluate is PRINT.evaluate:
         return {0: g.through(op.maps[0], op.shape, op.operands[0].shape)}
-    if operation.evaluate in (NORMAL.evaluate, UNIFORM.evaluate):
+    if operation.evaluate in (NORMAL.evaluate, UNIFORM.evaluate, AFTER.evaluate):
         return {}
     evaluate = operation.evaluate
     if isinstance(evaluate, UfuncCall):
@@ -102,7 +109,8 @@ def _of_call(
         if isinstance(made, Refused):
             return made
         nodes = derive([(made.node, g.cast_to(made.node).settled())], op.operands)
-        return {k: Cotangent(nodes[op.operands[k]]) for k in wanted}
+        numbers = {op.operands[k]: k for k in wanted}  # of operands that are one node, the last
+        return {k: Cotangent(nodes[node]) for node, k in numbers.items()}
     if evaluate.part is not None:
         options["part"] = evaluate.part
     made = rule(NodeArray(g.settled()), NodeArray(op), first, *others, **options)

@@ -17,6 +17,7 @@ from axiomjit.gradients.transposes import copied
 from axiomjit.gradients.values import NodeArray, node_of
 from axiomjit.graph import builder
 from axiomjit.graph.external_calls import ArrayFunction
+from axiomjit.graph.given_derivatives import values_alone
 from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.nodes import Graph, Input, Node, Op, Update, note, origin, post_order
 from axiomjit.graph.regions import Cond, Region, Written, region_node, written_versions
@@ -50,6 +51,7 @@ def lifted(outputs: Sequence[Node], given: Mapping[Node, Node], length: Dim) -> 
         GradientError: a library operation has no form for stacks.
     """
     new, single = dict(given), dict[Node, Node]()
+    outputs = values_alone(outputs, {node: node for node in given})
     order = post_order(tuple(outputs), lambda node: () if node in given else node.children)
     for node in order:
         if node in new or not isinstance(node, Op):

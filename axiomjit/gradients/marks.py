@@ -9,6 +9,7 @@ from typing import Any, Final
 from axiomjit.base.records import Record
 from axiomjit.base.trace_context import current
 from axiomjit.graph import builder
+from axiomjit.graph.given_derivatives import given, hole_like
 from axiomjit.graph.nodes import Node, Op, note, post_order, with_operands
 from axiomjit.graph.primitives import COPY, NUMBER
 from axiomjit.graph.regions import Written, after_region, overwritten
@@ -39,14 +40,10 @@ def stopped(node: Node) -> Stopped:
 
 
 class GivenRule(Record):
-    """A derivative given by the user: `pull(g)` gives the cotangents of `inputs`, or None.
-
-    `in_body` is True if the function was called in the body of a loop or branch.
-    """
+    """A derivative given by the user: `pull(g)` gives the cotangents of `inputs`, or None."""
 
     inputs: tuple[Node, ...]
     pull: Callable[[Node], Sequence[Node | None]]
-    in_body: bool = False
 
 
 def ruled(node: Node, rule: GivenRule) -> Marked:
@@ -54,6 +51,16 @@ def ruled(node: Node, rule: GivenRule) -> Marked:
     new = marked(node)
     _rules()[new] = rule
     return new
+
+
+def in_its_body(node: Node, rule: GivenRule) -> Node:
+    """A copy of a node of a body with a rule: both are closed with the body."""
+    following = current()
+    assert following is not None, "bodies are made in a trace"
+    following.regions += 1
+    hole = hole_like(node, following.regions)
+    pairs = zip(rule.inputs, rule.pull(hole), strict=True)
+    return given(node, hole, [(one, value) for one, value in pairs if value is not None])
 
 
 def kept_regions() -> dict[Any, Any]:
@@ -124,11 +131,6 @@ def _copy_rule(node: Node, new: Mapping[Node, Node]) -> None:
     rule = rule_of(node)
     if rule is not None:
         _rules()[new[node]] = rule.replace(inputs=tuple(new[one] for one in rule.inputs))
-
-
-def has_given_rule(node: Node) -> bool:
-    """True if a rule of this trace is for a mark with the number of a node."""
-    return isinstance(node, Marked) and any(node.number == one.number for one in _rules())
 
 
 def with_kept_regions(outputs: Sequence[Node]) -> list[Node]:

@@ -23,13 +23,13 @@ from axiomjit.base.dtypes import INT, is_inexact
 from axiomjit.base.trace_context import Following, current
 from axiomjit.gradients.cotangents import Cotangent
 from axiomjit.gradients.kept_values import Plan, choose, with_stand_ins
-from axiomjit.gradients.marks import has_given_rule, kept_regions, with_kept_regions
+from axiomjit.gradients.marks import kept_regions, with_kept_regions
 from axiomjit.gradients.rules import Refused
 from axiomjit.gradients.structures import Contributions, Wanted
-from axiomjit.gradients.transposes import ADD, Carried, zeros
+from axiomjit.gradients.transposes import ADD, Carried, Placeholder, zeros
 from axiomjit.graph import builder
 from axiomjit.graph.closing import Body, RegionRefused, close_bodies
-from axiomjit.graph.nodes import Graph, Input, Node, Op, Saved, Scalar, Token, post_order, root_of
+from axiomjit.graph.nodes import Graph, Input, Node, Op, Saved, Scalar, Token, root_of
 from axiomjit.graph.primitives import SAVE
 from axiomjit.graph.regions import (
     Cond,
@@ -66,7 +66,6 @@ MOST_OPERATIONS: Final = 2000
 """The most operations of a trip of an adjoint."""
 MOST_KEPT: Final = 2**16
 """Numbers that are kept per trip, however small the operands are."""
-GIVEN_IN_BODY: Final = "a function with custom_grad in the body of a loop or branch"
 BLOCK: Final = "block"
 """The name of a loop that is a block of trips, or of blocks: it is not cut again."""
 
@@ -86,21 +85,16 @@ def of_region(
     assert isinstance(region, Region)
     following = current()
     assert following is not None, "regions are made in a trace"
-    if _has_rules(region):
-        return Refused(GIVEN_IN_BODY)
     make = _OfLoop if isinstance(region, Loop) else _OfBranch
+    failing = len(following.may_fail)
     try:
         return make(following, op, given, wanted, adjoint).contributions()
     except RegionRefused as error:
         return Refused(f"a loop or branch whose adjoint has {error.reason}")
     except UndecidedError as error:
         return Refused(f"a loop whose adjoint compares lengths that differ in its trips: {error}")
-
-
-def _has_rules(region: Region) -> bool:
-    nodes = [node for body in region.bodies for node in post_order(body.outputs)]
-    inner = (n.primitive for n in nodes if isinstance(n, Op) and isinstance(n.primitive, Region))
-    return any(map(has_given_rule, nodes)) or any(map(_has_rules, inner))
+    finally:  # what may fail in a body of the adjoint runs where the adjoint reads it
+        del following.may_fail[failing:]
 
 
 class _OfRegion:
@@ -125,7 +119,8 @@ class _OfRegion:
         rest = range(self.written, len(op.operands))
         self.places += [k for k in rest if k in wanted and is_inexact(op.operands[k].dtype)]
         self.inputs = [
-            Input(node.dtype, k, node.shape, False, Token()) for k, node in enumerate(op.operands)
+            Placeholder(node.dtype, k, node.shape, False, Token())
+            for k, node in enumerate(op.operands)
         ]
         pairs = list(zip(self.inputs, op.operands, strict=True))
         self.stands_for = dict[Node, Node](pairs[self.written :])
@@ -251,7 +246,7 @@ class _OfLoop(_OfRegion):
     ) -> dict[Node, Node]:
         """For each value that a plan keeps, the node of its values in all trips."""
         ends, zero, places = dict(finals), list[Node](), list[Input]()
-        everything = [*self.inputs[: self.written]]
+        everything: list[Input] = [*self.inputs[: self.written]]
         for value in plan.values:
             place = len(everything)
             ranges = IndexRanges(((index, dim(0), trips - 1),))

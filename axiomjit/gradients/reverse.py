@@ -10,8 +10,8 @@ from axiomjit.base.origins import user_location
 from axiomjit.gradients.cotangents import Cotangent
 from axiomjit.gradients.folds import FOLDS, SCANS, is_sum_of_squares, of_log_sum_exp, of_state
 from axiomjit.gradients.libraries import of_library
-from axiomjit.gradients.marks import Marked, Stopped, rule_of
-from axiomjit.gradients.regions import GIVEN_IN_BODY, Seeds, of_region
+from axiomjit.gradients.marks import Stopped, rule_of
+from axiomjit.gradients.regions import Seeds, of_region
 from axiomjit.gradients.rules import (
     ELEMENTWISE,
     NOT_OF_COMPLEX,
@@ -24,13 +24,13 @@ from axiomjit.gradients.rules import (
 from axiomjit.gradients.structures import Contributions, Wanted, of_gather, of_join, of_update
 from axiomjit.gradients.values import NodeArray, node_of
 from axiomjit.graph import builder
+from axiomjit.graph.given_derivatives import Given
 from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.nodes import Node, Op, Update, base_of, origin, post_order
 from axiomjit.graph.primitives import COPY, GATHER, PRIMITIVES, WHERE, UfuncFold
 from axiomjit.graph.reductions import StateFold
 from axiomjit.graph.regions import Region, Written
 from axiomjit.graph.storages import Materialized, Sequential
-from axiomjit.symbolic.dims import in_body
 
 
 def adjoint(seeds: Seeds, arguments: Sequence[Node]) -> dict[Node, Cotangent]:
@@ -69,6 +69,8 @@ class _Reverse:
     def _children(self, node: Node) -> tuple[Node, ...]:
         if node in self._leaves:
             return ()
+        if isinstance(node, Given):
+            return node.inputs
         rule = rule_of(node)
         return node.children if rule is None else rule.inputs
 
@@ -86,11 +88,13 @@ class _Reverse:
                 continue
             rule = rule_of(node)
             if rule is not None and g is not None:
-                if rule.in_body and not in_body():
-                    raise _refusal(node, Refused(GIVEN_IN_BODY))
                 for one, value in zip(rule.inputs, rule.pull(g.settled()), strict=True):
                     if value is not None:
                         self._add(one, Cotangent(value))
+                continue
+            if isinstance(node, Given) and g is not None:
+                for one, pulled in zip(node.inputs, node.pulled(g.settled()), strict=True):
+                    self._add(one, Cotangent(pulled))
                 continue
             wanted = frozenset(k for k, c in enumerate(node.operands) if c in self._active)
             for k, contribution in self._contributions(node, g, states, wanted).items():
@@ -278,9 +282,8 @@ def _not_holomorphic(op: Op, g: Cotangent, wanted: Wanted) -> Contributions:
 
 def _refusal(op: Op, row: Refused) -> GradientError:
     where = origin(op) or origin(base_of(op)) or user_location()
-    through = "a given derivative" if isinstance(op, Marked) else op.primitive.name
     return GradientError(
-        f"a gradient through {through}",
+        f"a gradient through {op.primitive.name}",
         row.reason,
         "give it a derivative with axiomjit.custom_grad, or keep it out of the gradient with "
         "axiomjit.stop_gradient",

@@ -83,9 +83,11 @@ def _share(y: Any, a: Any, b: Any, power: Any) -> Any:
 
 
 def _angle(a: Any, b: Any) -> Any:
-    """b / (a**2 + b**2) without overflow; 0 where both are 0."""
+    """b / (a**2 + b**2) without overflow; 0 where both are 0, or one is infinite."""
     size = np.hypot(a, b)
-    return _without_zero(_without_zero(b, size), size)
+    none = (size == 0) | np.isinf(size)
+    by = np.where(none, 1, size)
+    return np.where(none, 0, b / by / by)
 
 
 def _same_sign(y: Any, a: Any, b: Any) -> Any:

@@ -12,6 +12,8 @@ from axiomjit.base.locks import lazy_import
 from axiomjit.gradients.rules import TWO_BY_ROOT_PI, NoPath, Partial, Refused
 
 ROOT_2_PI: Final = math.sqrt(2 * math.pi)
+ROOT_2_BY_PI: Final = math.sqrt(2 / math.pi)
+ROOT_HALF: Final = math.sqrt(0.5)
 
 
 def _special(name: str) -> Callable[..., Any]:
@@ -44,7 +46,8 @@ UFUNCS_OF_SCIPY: Final[Mapping[str, SpecialRow]] = {
         _xlogy_by_y,
     ),
     "scipy.special.ndtr": (lambda y, x: np.exp(-0.5 * x * x) / ROOT_2_PI,),
-    "scipy.special.log_ndtr": (lambda y, x: np.exp(-0.5 * x * x - y) / ROOT_2_PI,),
+    "scipy.special.log_ndtr": (lambda y, x: ROOT_2_BY_PI / _special("erfcx")(x * -ROOT_HALF),),
+    "scipy.special.erfcx": (lambda y, x: 2 * x * y - TWO_BY_ROOT_PI,),
     "scipy.special.ndtri": (lambda y, x: np.exp(0.5 * y * y) * ROOT_2_PI,),
     "scipy.special.i0": (lambda y, x: _special("i1")(x),),
     "scipy.special.i1": (

@@ -330,7 +330,11 @@ def copied(node: Node) -> Node:
     return builder.elementwise(PRIMITIVES["copy"], node)
 
 
-class Carried(Input):
+class Placeholder(Input):
+    """What the body of a region reads: of the arguments, none lies in memory as it does."""
+
+
+class Carried(Placeholder):
     """A cotangent that a loop carries from trip to trip, in memory of its own."""
 
 

@@ -14,6 +14,7 @@ from typing import Final
 from axiomjit.base.errors import amount
 from axiomjit.base.records import Record
 from axiomjit.graph.external_calls import stored
+from axiomjit.graph.given_derivatives import Hole
 from axiomjit.graph.indexing_ops import lengths_of
 from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.nodes import (
@@ -142,7 +143,7 @@ def _inside(
     inner: dict[Node, None] = dict.fromkeys(placeholders)
     for node in order:
         own = index is not None and index in symbols_of(node)
-        own = own or (isinstance(node, Saved) and node.number < -since)
+        own = own or (isinstance(node, Saved) and node.number < -since) or isinstance(node, Hole)
         own = own or (around is not None and not _is_computed_in(node, around))
         if own or any(child in inner for child in node.children):
             inner[node] = None

@@ -480,7 +480,7 @@ def strides_of(node: Node) -> Strides | None:
     node, views = views_on(node)
     node = root_of(node)
     strides: Strides | None = None
-    if isinstance(node, Input):
+    if type(node) is Input:
         strides = (_layouts.get() or {}).get(node.position)
     elif isinstance(node, Constant):
         strides = strides_of_constant(node)

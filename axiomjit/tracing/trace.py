@@ -20,6 +20,7 @@ from axiomjit.base.records import Record
 from axiomjit.base.trace_context import Following, entered
 from axiomjit.base.tree import OfArgument, Structure, flatten_tree
 from axiomjit.graph import builder
+from axiomjit.graph.given_derivatives import graph_of_values
 from axiomjit.graph.indexing_ops import lengths_of, with_counts
 from axiomjit.graph.nodes import Graph, Input, Node, base_of, is_view, post_order, size
 from axiomjit.graph.primitives import COPY
@@ -211,7 +212,9 @@ def trace(
         outputs += (*dict.fromkeys(n for n in asked if isinstance(n, Node) and n not in used),)
         positions = tuple(node.position for node in written)
         outputs += (*written.values(),)
-        graph = _without_leaks(Graph(tuple(arrays), outputs, positions), now)
+        graph = Graph(tuple(arrays), outputs, positions)
+        if now.regions:
+            graph = _without_leaks(graph_of_values(graph), now)
         decided = decisions(scope)
         if scope.data_dependent:
             graph = with_counts(graph, scope)
@@ -225,7 +228,7 @@ def _without_leaks(graph: Graph, following: Following) -> Graph:
         NeedsValuesError: such a value depends on the index or on a carried value of the loop.
     """
     known = set(graph.inputs)
-    for node in graph.nodes if following.regions else ():
+    for node in graph.nodes:
         named = any(s.kind == INDEX for length in lengths_of(node) for s in length.symbols)
         if named or (isinstance(node, Input) and node not in known):
             raise NeedsValuesError(

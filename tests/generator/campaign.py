@@ -11,7 +11,8 @@ N whose arguments are one array or overlap, with `--index-writes N`, N writes in
 index of any kind; with `--outside N`, N functions with state outside them, called in turn with
 changes of it; with `--loops N`, N with loops, branches and jumps, with `--array-loops N`, N with
 nested loops over arrays that they write;
-with `--drop-in N`, N sequences of steps with lazy arrays. What NumPy runs of these
+with `--drop-in N`, N sequences of steps with lazy arrays; with `--gradients N`, N functions whose
+gradients are compared with differences, with each other and with JAX. What NumPy runs of these
 is counted by reason. Whoever starts this looks at the exit status: 1 if a program failed, negative
 if one killed the process.
 """
@@ -33,6 +34,7 @@ from tests.drop_in import sequences as drop_in
 from tests.generator import (
     array_loops,
     check,
+    gradients,
     indices,
     outside,
     scatters,
@@ -63,6 +65,7 @@ FUNCTIONS = {
     "loops": source_loops.campaign,
     "array_loops": array_loops.campaign,
     "drop_in": drop_in.campaign,
+    "gradients": gradients.campaign,
 }
 """What draws and runs functions, by the option that asks for them."""
 
@@ -123,13 +126,14 @@ def in_all_ways(options, kind, count, run):
     """
     half, first = count // 2, options.first
     shares = [("evaluated", first, count), ("compiled", first, options.compiled)]
-    if kind not in ("outside", "drop_in"):  # these are not about kernels
+    if kind not in ("outside", "drop_in", "gradients"):  # these are not about kernels
         shares[1:1] = [("small", first, half), ("interpreted", first + half, count - half)]
     failures = []
     for way, begin, many in shares:
         start = time.perf_counter()
         writes.FALLBACKS.clear()
         outside.SHARES.clear()
+        gradients.SHARES.clear()
         found = run(options.seed, begin, many, way)
         took = time.perf_counter() - start
         print(f"{many} {kind} {way}, {len(found)} failures, {took:.0f} s", flush=True)
@@ -137,6 +141,8 @@ def in_all_ways(options, kind, count, run):
             print(f"    {number} in NumPy: {reason}", flush=True)
         for (sort, left), number in sorted(outside.SHARES.items()):
             print(f"    {number} {sort}, {'in NumPy' if left else 'followed'}", flush=True)
+        for what, number in sorted(gradients.SHARES.items(), key=str):
+            print(f"    {number} {what}", flush=True)
         failures += found
     return failures
 
@@ -182,7 +188,7 @@ def parsed():
     for name, default in (
         *(("programs", 1000), ("sequences", 0), ("reads", 0), ("scatters", 0), ("counts", 0)),
         *(("writes", 0), ("aliasing", 0), ("index_writes", 0), ("outside", 0), ("loops", 0)),
-        *(("array_loops", 0), ("drop_in", 0)),
+        *(("array_loops", 0), ("drop_in", 0), ("gradients", 0)),
         *(("compiled", 0), ("seed", 0), ("first", 0)),
     ):
         parser.add_argument(f"--{name.replace('_', '-')}", type=int, default=default)

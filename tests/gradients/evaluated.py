@@ -1,5 +1,7 @@
 """Functions of NumPy and their gradients as graphs, run by the evaluator: nothing is compiled."""
 
+import math
+
 import numpy as np
 
 from axiomjit.gradients.reverse import gradients
@@ -51,35 +53,68 @@ def gradients_of(function, *arrays, order=1, weights=None):
     return [np.asarray(value) for value in run(nodes, inputs, arrays)]
 
 
-def differences(function, arrays, step=1e-3, weights=None):
-    """Five-point differences of the sum of a function's elements, by each element."""
+def central(function, order):
+    """The derivative at 0 of a function of a step, from `2 * order` values around."""
+    total = 0.0
+    for k in range(1, order + 1):
+        share = math.factorial(order) ** 2 / (
+            math.factorial(order - k) * math.factorial(order + k) * k
+        )
+        total = total - (-1) ** k * share * (function(k) - function(-k))
+    return total
+
+
+def differences(function, arrays, step=1e-3, weights=None, order=2):
+    """Differences of the sum of a function's elements, by each element.
+
+    With `order` 2 from four values around, with 6 from twelve, to nearly all digits.
+    """
     arrays = [np.asarray(a) for a in arrays]
-
-    def value(changed):
-        made = np.asarray(function(*changed))
-        return (made if weights is None else made * weights).sum()
-
     found = []
     for k, array in enumerate(arrays):
         gradient = np.zeros(array.shape, array.dtype)
         for place in np.ndindex(array.shape):
-            parts = []
-            for shift in (-2, -1, 1, 2):
+
+            def value(shift, k=k, array=array, place=place):
                 moved = array.copy()
                 moved[place] += shift * step
-                parts.append(value([*arrays[:k], moved, *arrays[k + 1 :]]))
-            a, b, c, d = parts
-            gradient[place] = (a - 8 * b + 8 * c - d) / (12 * step)
+                made = np.asarray(function(*arrays[:k], moved, *arrays[k + 1 :]))
+                return (made if weights is None else made * weights).sum()
+
+            gradient[place] = central(value, order) / step
         found.append(gradient)
     return found
 
 
-def check(function, *arrays, rtol=1e-7, step=1e-3, seed=0):
+def check(function, *arrays, rtol=1e-7, step=1e-3, seed=0, order=2):
     """Compare the gradients of a function by floats with differences, for random weights."""
     arrays = [np.asarray(a, float) for a in arrays]
     shape = np.shape(function(*arrays))
     weights = np.random.default_rng(seed).uniform(0.5, 1.5, shape)
     found = gradients_of(function, *arrays, weights=weights)
-    wanted = differences(function, arrays, step, weights)
+    wanted = differences(function, arrays, step, weights, order)
     for one, other in zip(found, wanted, strict=True):
         np.testing.assert_allclose(one, other, rtol=rtol, atol=rtol)
+
+
+def check_second(function, *arrays, rtol=1e-9, step=0.02, seed=1):
+    """Compare the second derivatives along a direction with differences of the first ones."""
+    arrays = [np.asarray(a, float) for a in arrays]
+    generator = np.random.default_rng(seed)
+    along = [generator.normal(size=a.shape) for a in arrays]
+
+    def first(shift):
+        moved = [a + shift * step * v for a, v in zip(arrays, along, strict=True)]
+        return sum((k + 1) * g.sum() for k, g in enumerate(gradients_of(function, *moved)))
+
+    wanted = central(first, 6) / step
+    found = gradients_of(function, *arrays, order=2)
+    made = sum((g * v).sum() for g, v in zip(found, along, strict=True))
+    size = sum(np.linalg.norm(g) * np.linalg.norm(v) for g, v in zip(found, along, strict=True))
+    assert abs(made - wanted) <= rtol * max(1.0, size), (made, wanted)
+
+
+def directional(function, x, v, step):
+    """The five-point difference along a direction."""
+    a, b, c, d = (function(x + k * step * v) for k in (-2, -1, 1, 2))
+    return (a - 8 * b + 8 * c - d) / (12 * step)

@@ -8,7 +8,7 @@ import pytest
 import axiomjit as aj
 from axiomjit.base.errors import FallbackWarning, GradientError, NeedsValuesError
 from axiomjit.tracing import known_values
-from tests.gradients.programs import directional
+from tests.gradients.evaluated import directional
 
 X = np.array([0.3, 0.5, 0.6])
 V = np.array([1.0, -0.7, 0.4])

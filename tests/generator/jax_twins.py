@@ -1,0 +1,99 @@
+"""Programs of `gradient_programs` for JAX: writes into arrays become new arrays."""
+
+import ast
+import types
+
+try:
+    import jax
+    import jax.numpy as jnp
+    import jax.scipy.special
+    from jax import lax
+except ImportError:  # its tests are skipped
+    jax = None
+
+SETS = {ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "divide"}
+SCATTERS = {"add": "add", "subtract": "subtract", "maximum": "max", "minimum": "min"}
+
+
+class _WithoutWrites(ast.NodeTransformer):
+    """Writes as functions of the array: `u[k] = v` becomes `u = u.at[k].set(v)`."""
+
+    def visit_Assign(self, node):
+        self.generic_visit(node)
+        (target,) = node.targets
+        if not isinstance(target, ast.Subscript):
+            return node
+        return _changed(target, "set", node.value)
+
+    def visit_AugAssign(self, node):
+        self.generic_visit(node)
+        if isinstance(node.target, ast.Subscript):
+            return _changed(node.target, SETS[type(node.op)], node.value)
+        left = ast.Name(node.target.id, ast.Load())
+        return ast.Assign([node.target], ast.BinOp(left, node.op, node.value))
+
+    def visit_Expr(self, node):
+        """`np.add.at(u, k, v)`."""
+        array, key, value = node.value.args
+        name = SCATTERS[node.value.func.value.attr]
+        return _changed(ast.Subscript(array, key, ast.Store()), name, value)
+
+
+def _changed(target, name, value):
+    """`target = target.at[key].name(value)` for the array of a target."""
+    array = target.value
+    at = ast.Attribute(ast.Name(array.id, ast.Load()), "at", ast.Load())
+    place = ast.Subscript(at, target.slice, ast.Load())
+    call = ast.Call(ast.Attribute(place, name, ast.Load()), [value], [])
+    return ast.Assign([ast.Name(array.id, ast.Store())], call)
+
+
+def _names(names):
+    """The names of a program's module, in JAX."""
+    given = {name: jnp.asarray(v) if hasattr(v, "shape") else v for name, v in names.items()}
+    regions = {name: getattr(lax, name) for name in ("cond", "scan", "fori_loop", "while_loop")}
+    others = {name: getattr(jax, name) for name in ("grad", "jvp", "vmap", "checkpoint")}
+    special = {
+        name: getattr(jax.scipy.special, other, None)
+        for name, other in {
+            **{
+                name: name
+                for name in (
+                    *("erf", "erfc", "expit", "logit", "gammaln", "gamma", "ndtr", "log_ndtr"),
+                    *("ndtri", "erfinv", "i0", "i1", "xlogy", "zeta"),
+                )
+            },
+            "psi": "digamma",
+        }.items()
+    }
+    return given | {
+        "np": jnp,
+        "aj": types.SimpleNamespace(**regions, **others),
+        "special": types.SimpleNamespace(**special),
+    }
+
+
+def gradients(text, names, arrays, loss):
+    """The gradients of the loss of a program by its arrays; None if JAX cannot run it.
+
+    Args:
+        text: The text of the function `program`.
+        names: The names that it reads.
+        arrays: The arguments.
+        loss: The function of a program that returns the function of its arrays.
+    """
+    with jax.enable_x64(True):
+        known = _names(names)
+        tree = ast.fix_missing_locations(_WithoutWrites().visit(ast.parse(text)))
+        exec(compile(tree, "<in JAX>", "exec"), known)
+        try:
+            found = jax.grad(loss(known["program"]), argnums=(0, 1, 2))(*map(jnp.asarray, arrays))
+        except (
+            NotImplementedError,
+            TypeError,
+            AttributeError,
+            ValueError,
+            jax.errors.JAXTypeError,
+        ):
+            return None
+        return [jax.device_get(one) for one in found]
