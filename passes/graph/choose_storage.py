@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from axiomjit.base.dtypes import is_inexact
 from axiomjit.graph.library_operations import MATRIX_PRODUCT, MIN_LIBRARY_WORK, LibraryOperation
 from axiomjit.graph.nodes import (
     Graph,
+    LengthNode,
     Node,
     Op,
     Readers,
+    Scalar,
     Update,
     base_of,
     is_scan,
@@ -83,6 +85,7 @@ class _Choice:
         # the ops in whose loops a value is computed, and the maps from it to their iterators
         self.readers: dict[Node, Readers] = {}
         self.cones = _cones(self.order)
+        self.repeated = _repeated_parts(self.order, self.cones)
         # operands of joins, and the values computed inline for them
         self.selected: set[Node] = set()
         # the extents of the folds that each op finishes
@@ -152,11 +155,13 @@ class _Choice:
     def _repeats_much(self, op: Op) -> bool:
         """True if readers would recompute the value too often, or its kernel would be too large."""
         readers, cone = self.readers[op], self.cones[op]
+        if _is_number(cone):  # computed once in each kernel, before its loops
+            return False
         if not cone or (op.regions and len(readers) > MAX_SELECTIONS):
             return True
-        weight = sum(part.primitive.weight for part in cone)
+        weight = _weight(self.repeated[op])
         gathers = [reader for reader, index in readers if _is_gathered(reader, index)]
-        if gathers and self._is_gathered_often(op, gathers, weight):
+        if gathers and self._is_gathered_often(op, gathers, _weight(cone)):
             return True
         others = [pair for pair in readers if not _is_gathered(*pair)]
         places = {(reader.extents, index) for reader, index in others}
@@ -249,6 +254,41 @@ def _cones(order: Sequence[Op]) -> dict[Op, frozenset[Op]]:
         repeated[op] = none if large else frozenset({op}) | (none if op.regions else within)
         cuts[op] = none if large else places.union(_cuts(op))
     return cones
+
+
+def _repeated_parts(
+    order: Sequence[Op], cones: Mapping[Op, frozenset[Op]]
+) -> dict[Op, frozenset[Op]]:
+    """For each op the ops that are repeated where it is computed again.
+
+    Of its cone they lack expensive values that it or another one broadcasts: these are stored, and
+    have fewer elements.
+    """
+    found: dict[Op, frozenset[Op]] = {}
+    none: frozenset[Op] = frozenset()
+    for op in order:
+        parts = {op} if cones[op] else none
+        for child, index in zip(op.operands, op.maps, strict=True) if parts else ():
+            if isinstance(child, Op) and child.primitive is not UPDATE:
+                repeats = _repeats(op, index) and not _is_gathered(op, index)
+                stored = repeats and _weight(found[child]) > MAX_REPEATED_WEIGHT
+                parts |= none if stored else found[child]
+        found[op] = frozenset(parts)
+    return found
+
+
+def _is_number(cone: frozenset[Op]) -> bool:
+    """True if a value is computed from scalars and lengths alone, without a loop."""
+    return bool(cone) and all(
+        not part.looped_extents
+        and all(c in cone or isinstance(c, Scalar | LengthNode) for c in part.operands)
+        for part in cone
+    )
+
+
+def _weight(ops: Iterable[Op]) -> int:
+    """The cost of ops, in additions."""
+    return sum(op.primitive.weight for op in ops)
 
 
 def _cuts(join: Op) -> Iterator[tuple[int, Dim]]:

@@ -251,33 +251,51 @@ def names_in(body: tuple[Stmt, ...]) -> Iterator[Name]:
                 raise TypeError(f"{type(stmt).__name__} has a name without a number")
 
 
-def share_scalars(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-    """Compute equal loads and scalars of a body once, and use stored values instead of loads."""
-    names: dict[str, str] = {}
-    known: dict[object, str] = {}
-    stored: dict[tuple[Storage, Index], str] = {}
-    result: list[Stmt] = []
-    for original in body:
-        stmt = rename_iterators((original,), names)[0] if names else original
+class SharedScalars:
+    """The loads and scalars of a body up to now, and the values stored in it.
+
+    `names` has the scalars that were left out, each with the one that stands for it.
+    """
+
+    def __init__(self) -> None:
+        self.names: dict[str, str] = {}
+        self._known: dict[object, str] = {}
+        self._stored: dict[tuple[Storage, Index], str] = {}
+
+    def copied(self) -> SharedScalars:
+        """One to which statements can be added while this one stays."""
+        copy = SharedScalars()
+        copy._known, copy._stored = {**self._known}, {**self._stored}
+        return copy
+
+    def add(self, original: Stmt) -> tuple[Stmt, ...]:
+        """The statement, with shared operands; none if the body has an equal one."""
+        stmt = rename_iterators((original,), self.names)[0] if self.names else original
         key: object = None
         match stmt:
             case Load(buffer=buffer, index=index):
                 key = (buffer, index)
-                if (buffer, index) in stored:
-                    known[key] = stored[(buffer, index)]
+                if key in self._stored:
+                    self._known[key] = self._stored[(buffer, index)]
             case Let(dtype=dtype, primitive=primitive, operands=operands):
                 key = (dtype, primitive, operands)
             case ReadState(state=state, part=at, including=including):
                 key = (state, at, including)
             case Store(buffer=buffer, index=index, value=value) if not stmt.scatters:
-                stored[(buffer, index)] = value
+                self._stored[(buffer, index)] = value
         if key is not None and isinstance(stmt, Load | Let | ReadState):
-            if key in known:
-                names[stmt.name] = known[key]
-                continue
-            known[key] = stmt.name
-        result.append(stmt)
-    return tuple(result) if names else body
+            if key in self._known:
+                self.names[stmt.name] = self._known[key]
+                return ()
+            self._known[key] = stmt.name
+        return (stmt,)
+
+
+def share_scalars(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    """Compute equal loads and scalars of a body once, and use stored values instead of loads."""
+    shared = SharedScalars()
+    result = [stmt for original in body for stmt in shared.add(original)]
+    return tuple(result) if shared.names else body
 
 
 def share_states(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+from bisect import insort
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from heapq import merge
+from itertools import groupby, takewhile
 from typing import Final
 
 from axiomjit.base.records import Record
@@ -32,10 +35,12 @@ from axiomjit.passes.ir.loop_ir import (
     walk,
 )
 from axiomjit.passes.ir.rewriting import (
+    SharedScalars,
     chain_of,
     extents_of,
     in_one_order,
     names_in,
+    nested,
     rename_iterators,
     share_scalars,
     share_states,
@@ -75,20 +80,13 @@ def fuse_loops(program: LoopProgram, context: Context) -> LoopProgram:
     Gives: a legal loop program.
     Keeps: every result, bit for bit.
     """
-    steps: list[Nest | LibraryCall] = []
-    known: list[_Facts] = []
     counts = {count.choice.symbol: count.view.storage for count in program.counts}
     checked = [count.view.storage for count in program.counts if count.choice.guards]
+    joined = _Joined(counts, checked)
     with bound(HeuristicScope(context.scope)):
         for step in program.steps:
-            facts = _facts(step, counts, checked)
-            place = _host(steps, known, step, facts) if isinstance(step, Nest) else None
-            if place is None:
-                steps.append(_tidy(step))
-                known.append(facts)
-            else:
-                steps[place[0]] = place[1]
-                known[place[0]] = _facts(place[1], counts, checked)
+            joined.take(step)
+    steps = joined.every
     if program.updated:
         steps = [_stored_once(step) if isinstance(step, Nest) else step for step in steps]
     return _drop_temporaries(program.replace(steps=tuple(steps)), program)
@@ -167,25 +165,254 @@ def _data_dependent_lengths(every: Sequence[Stmt], used: Iterable[Storage]) -> f
     return data_dependent_in(*extents, *named, *shapes)
 
 
-def _host(
-    steps: list[Nest | LibraryCall], known: list[_Facts], nest: Nest, own: _Facts
-) -> tuple[int, Nest] | None:
-    """The latest earlier nest that `nest` can join, and the joined nest."""
-    writes_argument = any(storage.role is ArrayRole.ARGUMENT for storage in own.writes)
-    for k in reversed(range(len(steps))):
-        step, facts = steps[k], known[k]
-        if own.counts & facts.writes or (facts.may_fail and writes_argument):
-            return None
-        small = facts.size + len(own.writes) <= MAX_STATEMENTS and not (
-            facts.limited or own.limited
+class _Joined:
+    """The steps up to now, of which each nest has joined an earlier one where it may.
+
+    What a nest depends on, and which nests still take statements, is looked up, so that a long
+    program takes time in proportion to its length.
+    """
+
+    def __init__(self, counts: Mapping[Symbol, Storage], checked: Sequence[Storage]) -> None:
+        self._counts, self._checked = counts, checked
+        self._steps: list[Nest | LibraryCall] = []
+        self._facts: list[_Facts] = []
+        self._plain: dict[int, _PlainHost | None] = {}
+        self._written: dict[Storage, int] = {}
+        self._used: dict[Storage, int] = {}
+        self._may_fail = -1
+        # the nests that take statements, by what `may_join` compares, in order
+        self._open: dict[object, list[int]] = {}
+
+    @property
+    def every(self) -> list[Nest | LibraryCall]:
+        """The steps."""
+        for k, host in self._plain.items():
+            if host is not None:
+                self._steps[k] = host.nest
+        return self._steps
+
+    def take(self, step: Nest | LibraryCall) -> None:
+        """Add a step, or join it to the latest earlier nest that it can join."""
+        facts = _facts(step, self._counts, self._checked)
+        if isinstance(step, Nest) and self._joins(step, facts):
+            return
+        self._steps.append(_tidy(step))
+        self._facts.append(facts)
+        self._note(len(self._facts) - 1, None)
+
+    def _joins(self, nest: Nest, own: _Facts) -> bool:
+        """Join the nest to an earlier one; False if there is none that it can join."""
+        writes_argument = any(storage.role is ArrayRole.ARGUMENT for storage in own.writes)
+        after = [self._may_fail] if writes_argument else []
+        after += [self._written.get(storage, -1) for storage in own.counts]
+        least = [1 + max(after, default=-1)]
+        least += [self._written.get(storage, 0) for storage in own.reads]
+        least += [self._used.get(storage, 0) for storage in own.writes]
+        plain = _plain_part(nest)
+        return not own.limited and any(
+            self._joins_at(k, nest, plain, own) for k in self._candidates(own, max(least))
         )
-        if isinstance(step, Nest) and small and facts.may_join(own):
-            fused = _join(step, nest, bool(facts.storages & own.storages))
-            if fused is not None:
-                return k, fused
-        if own.reads & facts.writes or own.writes & (facts.reads | facts.writes):
+
+    def _candidates(self, own: _Facts, least: int) -> Iterator[int]:
+        """The nests from a place on whose loops may become those of a nest, the latest first."""
+        rows = [self._open.get(key, []) for key in _keys(own)]
+        late = (takewhile(lambda k: k >= least, reversed(row)) for row in rows)
+        return (k for k, _ in groupby(merge(*late, reverse=True)))
+
+    def _joins_at(self, k: int, nest: Nest, plain: _Plain | None, own: _Facts) -> bool:
+        facts = self._facts[k]
+        if facts.size + len(own.writes) > MAX_STATEMENTS or not facts.may_join(own):
+            return False
+        host = self._plain_host(k)
+        if host is not None and plain is not None and host.fits(plain):
+            grown = host.joined(plain, facts, own)
+            if grown is None:
+                return False
+            self._facts[k] = grown
+        else:
+            first = self._steps[k] if host is None else host.nest
+            assert isinstance(first, Nest)
+            fused = _join(first, nest, bool(facts.storages & own.storages))
+            if fused is None:
+                return False
+            self._steps[k] = fused
+            self._plain.pop(k, None)
+            self._facts[k] = _facts(fused, self._counts, self._checked)
+        self._note(k, facts)
+        return True
+
+    def _plain_host(self, k: int) -> _PlainHost | None:
+        if k not in self._plain:
+            step = self._steps[k]
+            plain = _plain_part(step) if isinstance(step, Nest) else None
+            self._plain[k] = None if plain is None else _PlainHost(plain)
+        return self._plain[k]
+
+    def _note(self, k: int, before: _Facts | None) -> None:
+        """Note the facts about the step at a place, which were others `before`."""
+        facts = self._facts[k]
+        for storage in facts.writes:
+            self._written[storage] = max(k, self._written.get(storage, k))
+        for storage in facts.storages:
+            self._used[storage] = max(k, self._used.get(storage, k))
+        if facts.may_fail:
+            self._may_fail = max(k, self._may_fail)
+        old = _own_keys(before) if before is not None and _is_open(before) else ()
+        new = _own_keys(facts) if _is_open(facts) and isinstance(self._steps[k], Nest) else ()
+        if old != new:
+            for key in old:
+                self._open[key].remove(k)
+            for key in new:
+                insort(self._open.setdefault(key, []), k)
+
+
+def _is_open(facts: _Facts) -> bool:
+    """True if a nest takes more statements."""
+    return facts.size < MAX_STATEMENTS and not facts.limited
+
+
+def _own_keys(facts: _Facts) -> tuple[object, ...]:
+    """The keys of a nest: any loops, its first loop, all of its loops."""
+    if not facts.extents:
+        return ("any", "none")
+    return ("any", id(facts.extents[0]), frozenset(map(id, facts.extents)))
+
+
+def _keys(facts: _Facts) -> tuple[object, ...]:
+    """The keys of the nests that a nest may join."""
+    return ("any",) if not facts.extents else ("none", *_own_keys(facts)[1:])
+
+
+class _Plain(Record):
+    """Perfectly nested map loops, perhaps none, around loads, scalars and stores."""
+
+    loops: tuple[For, ...]
+    body: tuple[Stmt, ...]
+
+
+def _plain_part(nest: Nest) -> _Plain | None:
+    """The loops and statements of a nest; None if it has others."""
+    body, loops = nest.body, list[For]()
+    while len(body) == 1 and isinstance(body[0], For):
+        loops.append(body[0])
+        body = body[0].body
+    plain = all(
+        isinstance(s, Let | Load) or (isinstance(s, Store) and not s.scatters) for s in body
+    )
+    mapped = all(loop.kind == "map" and loop.block is None and not loop.limits for loop in loops)
+    return _Plain(tuple(loops), body) if plain and mapped else None
+
+
+class _Accesses:
+    """The facts about plain statements in loops that decide if others may join them."""
+
+    def __init__(self, loops: Sequence[For], body: Iterable[Stmt]) -> None:
+        self.loops = loops
+        self.elementary = self.reads_stored = False
+        self.places: dict[Storage, set[Index]] = {}
+        self.stored: set[Storage] = set()
+        self.loaded: set[Storage] = set()
+        accesses = []
+        for stmt in body:
+            if isinstance(stmt, Load | Store):
+                accesses.append(stmt)
+                self.places.setdefault(stmt.buffer, set()).add(stmt.index)
+            if isinstance(stmt, Store):
+                self.stored.add(stmt.buffer)
+            elif isinstance(stmt, Load):
+                self.reads_stored = self.reads_stored or stmt.buffer in self.stored
+                self.loaded.add(stmt.buffer)
+            elif isinstance(stmt, Let):
+                self.elementary = self.elementary or stmt.primitive.elementary
+        self.jumps = [stride_cost(loop, accesses)[0] for loop in loops]
+        self.flat = len(loops) > 1 and all(walks_as_one(s.index, *loops[-2:]) for s in accesses)
+
+    def extend(self, behind: _Accesses) -> None:
+        """Count statements behind these, in the same loops."""
+        for buffer, places in behind.places.items():
+            self.places.setdefault(buffer, set()).update(places)
+        self.stored |= behind.stored
+        self.loaded |= behind.loaded
+        self.jumps = [old + new for old, new in zip(self.jumps, behind.jumps, strict=True)]
+        self.elementary = self.elementary or behind.elementary
+        self.flat = self.flat and behind.flat
+
+    @property
+    def large_strides(self) -> float:
+        """As `_large_strides` of the nest."""
+        return min(self.jumps, default=0.0)
+
+    @property
+    def has_functions(self) -> bool:
+        """As `_has_functions` of the nest."""
+        return self.elementary and self.flat and self.loops[-1].extent <= MAX_SHORT
+
+    def reads_other_place(self, behind: _Accesses) -> bool:
+        """As `_reads_other_place` of these statements with others behind them."""
+        stored = self.stored | behind.stored
+        return behind.reads_stored or any(
+            (buffer in self.stored and buffer in behind.loaded)
+            or (buffer in stored and len(places | self.places.get(buffer, places)) > 1)
+            for buffer, places in behind.places.items()
+        )
+
+    def adds_strides(self, behind: _Accesses, alone: float) -> bool:
+        """True if statements have more large strides here than these and they have `alone`."""
+        both = [old + new for old, new in zip(self.jumps, behind.jumps, strict=True)]
+        return min(both, default=0.0) > self.large_strides + alone
+
+
+class _PlainHost:
+    """A nest of map loops that grows by others with the same loops, as `_join` would join them.
+
+    Statements are renamed and compared when they come, those that are here stay in tables.
+    """
+
+    def __init__(self, plain: _Plain) -> None:
+        self._loops, self._body = plain.loops, list(plain.body)
+        self._shared = SharedScalars()
+        for stmt in self._body:
+            self._shared.add(stmt)
+        self._accesses = _Accesses(plain.loops, plain.body)
+        self._number = max((n.number for n in names_in(self.nest.body)), default=0)
+
+    @property
+    def nest(self) -> Nest:
+        """The nest with all that joined it."""
+        return Nest(nested(self._loops, tuple(self._body)))
+
+    def fits(self, guest: _Plain) -> bool:
+        """True if a nest has the same loops in the same order."""
+        pairs = zip(self._loops, guest.loops, strict=False)
+        return len(guest.loops) == len(self._loops) and all(a.extent is b.extent for a, b in pairs)
+
+    def joined(self, guest: _Plain, facts: _Facts, own: _Facts) -> _Facts | None:
+        """Take a nest that fits; the facts about both, or None if data or size do not allow it."""
+        here, there = self._accesses, _Accesses(guest.loops, guest.body)
+        if (here.has_functions and not there.flat) or (there.has_functions and not here.flat):
             return None
-    return None
+        names: dict[str, str] = {n: n.moved(1 + self._number) for n in names_in(guest.body)}
+        pairs = zip(guest.loops, self._loops, strict=True)
+        names |= {loop.iterator: mine.iterator for loop, mine in pairs}
+        shared = self._shared.copied()
+        kept = [s for stmt in rename_iterators(guest.body, names) for s in shared.add(stmt)]
+        size = len(self._loops) + len(self._body) + len(kept)
+        behind = _Accesses(self._loops, kept)
+        if size > MAX_STATEMENTS or here.reads_other_place(behind):
+            return None
+        if here.adds_strides(behind, there.large_strides):
+            return None
+        here.extend(behind)
+        self._shared = shared
+        self._body += kept
+        self._number = max([self._number, *(n.number for n in names_in(tuple(kept)))])
+        return facts.replace(
+            reads=facts.reads | behind.loaded | own.counts,
+            writes=facts.writes | own.writes,
+            size=size,
+            may_fail=facts.may_fail or own.may_fail,
+            counts=facts.counts | own.counts,
+        )
 
 
 def _join(first: Nest, second: Nest, shared: bool) -> Nest | None:

@@ -74,10 +74,11 @@ def make_plan(program: LoopProgram, context: Context) -> Plan:
     late = {s: data_dependent_in(*s.shape, *s.strides) & own for s in allocated}
     late = {s: symbols for s, symbols in late.items() if s.name not in heirs}
     steps: list[Step] = [Allocate(s.name) for s, symbols in late.items() if not symbols]
+    begun, ended = _names_by(first, scratch), _names_by(last, scratch)
+    passed_on = frozenset(heirs.values())
     known: set[Symbol] = set()
     for k, step in enumerate(program.steps):
-        begun = [s.name for s in scratch if first[s.name] == k]
-        steps += [Reuse(name, heirs[name]) for name in begun if name in heirs]
+        steps += [Reuse(name, heirs[name]) for name in begun.get(k, ()) if name in heirs]
         if isinstance(step, LibraryCall):
             steps += [_call(step, groups[k])] if k in groups else []
         else:
@@ -87,8 +88,7 @@ def make_plan(program: LoopProgram, context: Context) -> Plan:
             steps.append(choose)
             now = [s for s, symbols in late.items() if choose.choice.symbol in symbols <= known]
             steps += [Allocate(s.name) for s in now]
-        ended = [s for s in scratch if last[s.name] == k and s.name not in heirs.values()]
-        steps += [Release(s.name) for s in ended]
+        steps += [Release(name) for name in ended.get(k, ()) if name not in passed_on]
     for storage in program.storages:
         if storage.name in program.updated and isinstance(storage.origin, Input):
             steps.append(WriteBack(storage.name, storage.origin.position))
@@ -96,6 +96,14 @@ def make_plan(program: LoopProgram, context: Context) -> Plan:
     early = _written_early(program, choices)
     cost = _total(program, early)
     return Plan(tuple(map(_buffer, storages)), tuple(steps), results, cost, early)
+
+
+def _names_by(place: Mapping[str, int], storages: Sequence[Storage]) -> dict[int, list[str]]:
+    """The names of the storages at each place."""
+    found: dict[int, list[str]] = {}
+    for storage in storages:
+        found.setdefault(place[storage.name], []).append(storage.name)
+    return found
 
 
 def _partials(steps: Steps) -> list[Storage]:

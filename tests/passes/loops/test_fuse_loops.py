@@ -1,12 +1,14 @@
 """Nests over the same space become one; others stay apart."""
 
 import pickle
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 
 import axiomjit
 from axiomjit.passes.ir.loop_ir import Load, Name, Nest, Store
+from axiomjit.passes.ir.rewriting import SharedScalars
 from axiomjit.passes.loops.fuse_loops import fuse_loops
 from tests.passes.examples import example, numbers
 from tests.passes.graphs import CONTEXT, before_and_after, follow, lower_until
@@ -117,3 +119,63 @@ def test_elements_read_before_they_are_stored_again_are_kept():
     x, out, plain = numbers(9), np.zeros(9), np.zeros(9)
     np.testing.assert_array_equal(axiomjit.jit(function)(x, out), function(x, plain))
     np.testing.assert_array_equal(out, plain)
+
+
+FACTORS = tuple(np.linspace(1.0, 2.0, 60).tolist())
+
+
+def quotients(x):
+    y = x
+    for factor in FACTORS:
+        y = factor / (y + x)
+    return y.sum()
+
+
+def rows(x):
+    y = x.copy()
+    for factor in FACTORS[:30]:
+        y[1:-1] += factor * np.sin(y[1:-1]) * y[:1]
+    return y * y
+
+
+def cells(x):
+    y = x.copy()
+    for k, factor in enumerate(FACTORS[:40]):
+        y[k + 1] = np.sin(y[k]) * factor
+    return y
+
+
+def two_orders(x):
+    y = x.reshape(9, 8)
+    return y + 1.0, y.T * 2.0, y.T.copy() + 3.0, np.exp(y), (y * y).sum(0)
+
+
+CHAINS = [
+    axiomjit.grad(quotients),
+    rows,
+    cells,
+    axiomjit.grad(lambda x: cells(x).sum()),
+    two_orders,
+]
+
+
+@pytest.mark.parametrize("function", CHAINS)
+def test_a_nest_that_grows_is_the_nest_of_all(function):
+    """Nests of map loops grow statement by statement; joined as any others they are the same."""
+    case = follow(function, numbers(72))
+    before = lower_until("fuse_loops", case)
+    with patch("axiomjit.passes.loops.fuse_loops._plain_part", return_value=None):
+        expected = fuse_loops(before, case.context)
+    assert fuse_loops(before, case.context) == expected
+
+
+def test_each_statement_of_a_long_chain_is_looked_at_a_few_times():
+    case = follow(axiomjit.grad(quotients), numbers(72))
+    before = lower_until("fuse_loops", case)
+    seen, add = [], SharedScalars.add
+    with patch.object(
+        SharedScalars, "add", lambda self, stmt: seen.append(stmt) or add(self, stmt)
+    ):
+        after = fuse_loops(before, case.context)
+    assert len(before.steps) > 5 * len(after.steps)
+    assert len(seen) < 3 * sum(len(step.statements) for step in before.steps)
