@@ -33,6 +33,8 @@ TRUTH: Final = Kind("truth", 0, 1)
 """The kind of conditions that the program computes, 0 or 1."""
 COMPUTED: Final = Kind("computed integer")
 """The kind of integers that the program computes."""
+PLACE: Final = Kind("place")
+"""Positions of a block, and distances of such positions: known when the block is."""
 RUNTIME_KINDS: Final = frozenset({DATA_DEPENDENT, TRUTH, COMPUTED})
 """The kinds of numbers that are known only while the program runs."""
 STAND_IN_STEP: Final = 720_720

@@ -11,8 +11,8 @@ N whose arguments are one array or overlap, with `--index-writes N`, N writes in
 index of any kind; with `--outside N`, N functions with state outside them, called in turn with
 changes of it; with `--loops N`, N with loops, branches and jumps, with `--array-loops N`, N with
 nested loops over arrays that they write;
-with `--drop-in N`, N sequences of steps with lazy arrays. What NumPy runs of these
-is counted by reason. Whoever starts this looks at the exit status: 1 if a program failed, negative
+with `--drop-in N`, N sequences of steps with lazy arrays, with `--blocks N`, N with Dask arrays. What
+NumPy runs of these is counted by reason. Whoever starts this looks at the exit status: 1 if a program failed, negative
 if one killed the process.
 """
 
@@ -28,6 +28,7 @@ from typing import NamedTuple
 from unittest.mock import patch
 
 from axiomjit.base.counters import stats
+from axiomjit.base.locks import lazy_import
 from axiomjit.runtime.execution import plan_steps
 from tests.drop_in import sequences as drop_in
 from tests.generator import (
@@ -63,6 +64,7 @@ FUNCTIONS = {
     "loops": source_loops.campaign,
     "array_loops": array_loops.campaign,
     "drop_in": drop_in.campaign,
+    "blocks": lambda *given: lazy_import("tests.scale.programs").campaign(*given),
 }
 """What draws and runs functions, by the option that asks for them."""
 
@@ -123,7 +125,7 @@ def in_all_ways(options, kind, count, run):
     """
     half, first = count // 2, options.first
     shares = [("evaluated", first, count), ("compiled", first, options.compiled)]
-    if kind not in ("outside", "drop_in"):  # these are not about kernels
+    if kind not in ("outside", "drop_in", "blocks"):  # these are not about kernels
         shares[1:1] = [("small", first, half), ("interpreted", first + half, count - half)]
     failures = []
     for way, begin, many in shares:
@@ -182,7 +184,7 @@ def parsed():
     for name, default in (
         *(("programs", 1000), ("sequences", 0), ("reads", 0), ("scatters", 0), ("counts", 0)),
         *(("writes", 0), ("aliasing", 0), ("index_writes", 0), ("outside", 0), ("loops", 0)),
-        *(("array_loops", 0), ("drop_in", 0)),
+        *(("array_loops", 0), ("drop_in", 0), ("blocks", 0)),
         *(("compiled", 0), ("seed", 0), ("first", 0)),
     ):
         parser.add_argument(f"--{name.replace('_', '-')}", type=int, default=default)
