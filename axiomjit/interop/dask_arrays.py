@@ -28,6 +28,7 @@ from axiomjit.scale.partitions import Places, number
 from axiomjit.scale.refusals import too_thin
 from axiomjit.scale.stages import Spans, Stage, Target
 from axiomjit.scale.tasks import block_task
+from axiomjit.symbolic.dims import Dim
 
 SPLIT: Final = 8
 """States that one task combines; fixed, since bits depend on it."""
@@ -82,12 +83,13 @@ class Arrays:
         block = block_graph(stage, self._classified, self._values)
         grids = block.positioned
         needs = [self._needs_elements(one) for one in stage.targets]
-        names = [self._name(one.node) for one in block.inputs]
+        inputs = [one for one in block.inputs if isinstance(one, BlockInput)]
+        names = ["" if isinstance(one, Dim) else self._name(one.node) for one in block.inputs]
         partial = [one.partial for one in stage.targets]
         task = block_task(block, self._values, partial, needs, names, grids)
         arguments: list[Any] = []
         fresh = iter(range(FRESH, 10 * FRESH))
-        for one in block.inputs:
+        for one in inputs:
             arguments += self._argument(one, stage, fresh)
         for grid in grids:
             arguments += [_positions(stage, grid), (grid, next(fresh))]

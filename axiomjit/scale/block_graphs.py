@@ -71,13 +71,14 @@ class BlockInput(Record):
 class BlockGraph(Record):
     """The graph of a block.
 
+    Inputs are parts of values, and positions of the block.
     `derived` has the symbols of what follows from the ends of its range along each of the `grids`.
     `counts` has for each target the number of results, `reduced` the number of its elements in a
     block, 1 where none can be missing.
     """
 
     graph: Graph
-    inputs: tuple[BlockInput, ...]
+    inputs: tuple[BlockInput | Dim, ...]
     derived: tuple[tuple[Symbol, Dim], ...]
     grids: int
     counts: tuple[int, ...]
@@ -86,7 +87,8 @@ class BlockGraph(Record):
     @property
     def positioned(self) -> tuple[int, ...]:
         """The grid axes along which the range of the block is needed, beside its lengths."""
-        used = symbols_in(*(length for _, length in self.derived))
+        numbers = (one for one in self.inputs if isinstance(one, Dim))
+        used = symbols_in(*(length for _, length in self.derived), *numbers)
         return tuple(k for k in range(self.grids) if used & {first_place(k), last_place(k)})
 
 
@@ -119,7 +121,8 @@ class _Building:
         self._made: dict[Key, Node] = {}
         grids = range(len(stage.partitions))
         self._ends = frozenset(end for k in grids for end in (first_place(k), last_place(k)))
-        self._inputs: list[BlockInput] = []
+        self._inputs: list[BlockInput | Dim] = []
+        self._numbers: dict[Dim, Input] = {}
         self._symbols: dict[tuple[Dim, Kind], Symbol] = {}
 
     def built(self) -> BlockGraph:
@@ -144,10 +147,7 @@ class _Building:
             outputs += results
             counts.append(len(results))
             reduced.append(count)
-        inputs = tuple(
-            node for one in self._inputs
-            for node in [self._made[key_of(one.node, one.spans)]] if isinstance(node, Input)
-        )  # fmt: skip
+        inputs = tuple(map(self._input, self._inputs))
         graph = Graph(inputs, tuple(outputs))
         derived = tuple((symbol, length) for (length, _), symbol in self._symbols.items())
         return BlockGraph(
@@ -158,6 +158,13 @@ class _Building:
             tuple(counts),
             tuple(reduced),
         )
+
+    def _input(self, one: BlockInput | Dim) -> Input:
+        made = (
+            self._numbers[one] if isinstance(one, Dim) else self._made[key_of(one.node, one.spans)]
+        )
+        assert isinstance(made, Input)
+        return made
 
     def _results(self, target: Target) -> tuple[list[Node], Dim]:
         """The results of a target, and the number of elements that it folds."""
@@ -317,9 +324,18 @@ class _Building:
             first = first + c * starts[k]
         length = larger(count, 0)
         within = Op(INT, POSITION, None, (), (), (length,), 1)
-        start = LengthNode(INT, self._derived(first))
+        start = self._number(first)
         both = builder.elementwise(PRIMITIVES["add"], within, start)
         return both, (affine(dict(function.terms)),)
+
+    def _number(self, length: Dim) -> Node:
+        """A position of the block as a value; blocks that differ in it alone have one plan."""
+        if length.symbols.isdisjoint(self._ends):
+            return LengthNode(INT, length)
+        if length not in self._numbers:
+            self._numbers[length] = Input(INT, len(self._inputs), ())
+            self._inputs.append(length)
+        return self._numbers[length]
 
     def _old_version(
         self, op: Update, spans: Spans, starts: Sequence[Dim]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import permutations
-from typing import Final
 
 from axiomjit.base.records import Record
 from axiomjit.graph.library_operations import LibraryOperation
@@ -21,9 +20,6 @@ from axiomjit.scale.axis_classes import (
 )
 from axiomjit.scale.partitions import Partition, Place, Values, number
 from axiomjit.symbolic.index_maps import Affine
-
-LARGE: Final = 1 << 20
-"""Bytes from which on an array that is not in blocks is cut into the blocks of its operation."""
 
 
 class Span(Record):
@@ -225,8 +221,8 @@ def _of_uncut(
 ) -> Span | None:
     """The span of a dimension that is not cut, where an iterator of blocks walks it.
 
-    Large arrays are cut where they have the blocks of the iterator. Values that the block makes
-    itself, as of positions along an axis, are made for the block alone.
+    Arrays in memory are cut where they have the length of the cut dimension. Values that the block
+    makes itself, as of positions along an axis, are made for the block alone.
     """
     if len(function.terms) != 1:
         return None
@@ -238,12 +234,9 @@ def _of_uncut(
     place = Place(span.place.partition, span.place.origin - number(function.offset, values), length)
     if is_made:
         return span.replace(place=place) if _is_pointwise(child) else None
-    size = child.dtype.itemsize
-    for extent in child.shape:
-        size *= number(extent, values)
     plain = not span.low and not span.high and place.is_whole
     held = isinstance(child, Input | Constant)
-    return Span(span.grid, 0, 0, place) if held and plain and size >= LARGE else None
+    return Span(span.grid, 0, 0, place) if held and plain else None
 
 
 def _is_pointwise(node: Node) -> bool:

@@ -29,13 +29,15 @@ State = tuple[np.ndarray, ...] | None
 class Program(Record):
     """What a task computes.
 
-    `lengths` are known in every block; `measured` has, for the symbol of a block's length, the
-    input and dimension that have it; `positions` the number of the input with ranges by grid axis.
-    `partial` says which targets are states, `needs_elements` which of them have none of no element;
-    `used` are the symbols of the graph.
+    `slots` has for each input the position that it is, None for a block. `lengths` are known in
+    every block; `measured` has, for the symbol of a block's length, the input and dimension that
+    have it; `positions` the number of the input with ranges by grid axis. `partial` says which
+    targets are states, `needs_elements` which of them have none of no element; `used` are the
+    symbols of the graph.
     """
 
     graph: Graph
+    slots: tuple[Dim | None, ...]
     lengths: tuple[tuple[Symbol, int], ...]
     measured: tuple[tuple[Symbol, int, int], ...]
     derived: tuple[tuple[Symbol, Dim], ...]
@@ -83,11 +85,15 @@ class BlockTask:
         """The targets of a block: an array or state, or a list where there are several."""
         program = self.program
         given = [_only(block) for block in blocks]
-        count = len(program.graph.inputs)
+        taken = iter(given)
         arrays = [
-            _plain(value, name) for value, name in zip(given[:count], program.names, strict=True)
+            None if slot is not None else _plain(next(taken), name)
+            for slot, name in zip(program.slots, program.names, strict=True)
         ]
         known = _lengths(program, arrays, given)
+        for k, slot in enumerate(program.slots):
+            if slot is not None:
+                arrays[k] = np.array(evaluate(slot, known))
         made = run_block(program.graph, arrays, {one: known[one] for one in program.used})
         found: list[Any] = []
         first = 0
@@ -120,14 +126,15 @@ def block_task(block: BlockGraph, values: Values, partial: Sequence[bool],
     """
     measured: dict[Symbol, tuple[int, int]] = {}
     for place, one in enumerate(block.inputs):
-        for d, span in enumerate(one.spans):
+        for d, span in enumerate(() if isinstance(one, Dim) else one.spans):
             if span is not None and span.is_plain:
                 measured.setdefault(block_length(span.grid), (place, d))
-    inputs = len(block.inputs)
+    inputs = sum(not isinstance(one, Dim) for one in block.inputs)
     nodes = (*block.graph.inputs, *block.graph.nodes)
     used = symbols_in(*(length for node in nodes for length in lengths_of(node)))
     program = Program(
         block.graph,
+        tuple(one if isinstance(one, Dim) else None for one in block.inputs),
         tuple(sorted(((s, n) for s, n in values.items()), key=lambda item: item[0].name)),
         tuple((symbol, *where) for symbol, where in measured.items()),
         block.derived,
@@ -139,7 +146,8 @@ def block_task(block: BlockGraph, values: Values, partial: Sequence[bool],
         tuple(sorted(used, key=lambda symbol: symbol.name)),
     )
     found = token_of(program)
-    _programs.keep(found, program)
+    if found not in _programs:  # else the plans of its graph stay
+        _programs.keep(found, program)
     return BlockTask(found, zlib.compress(pickle.dumps(program), 9))
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from axiomjit.base.records import Record
 from axiomjit.graph.nodes import Constant, Graph, Node
+from axiomjit.graph.primitives import PRIMITIVES, Primitive
 from axiomjit.symbolic.dims import Dim
 
 
@@ -42,6 +43,8 @@ def _parts(value: Any, seen: dict[object, int]) -> Iterable[str]:
 
 def _content(value: Any, seen: dict[object, int]) -> Iterable[str]:
     match value:
+        case Primitive() if PRIMITIVES.get(value.name) is value:
+            yield value.name
         case Constant():
             yield from _parts(np.asarray(value.array), seen)
         case Record():

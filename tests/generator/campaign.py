@@ -11,9 +11,9 @@ N whose arguments are one array or overlap, with `--index-writes N`, N writes in
 index of any kind; with `--outside N`, N functions with state outside them, called in turn with
 changes of it; with `--loops N`, N with loops, branches and jumps, with `--array-loops N`, N with
 nested loops over arrays that they write;
-with `--drop-in N`, N sequences of steps with lazy arrays, with `--blocks N`, N with Dask arrays. What
-NumPy runs of these is counted by reason. Whoever starts this looks at the exit status: 1 if a program failed, negative
-if one killed the process.
+with `--drop-in N`, N sequences of steps with lazy arrays, with `--blocks N`, N with Dask arrays.
+What NumPy runs of these is counted by reason. Whoever starts this looks at the exit status: 1 if a
+program failed, negative if one killed the process.
 """
 
 import argparse
