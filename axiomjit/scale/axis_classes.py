@@ -11,9 +11,10 @@ block.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Final, NoReturn
 
 from axiomjit.base.records import Record
+from axiomjit.graph.builder import cast
 from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.nodes import (
     Constant,
@@ -30,6 +31,8 @@ from axiomjit.graph.nodes import (
 )
 from axiomjit.graph.primitives import COPY, GATHER, JOIN, POSITION, VIEW, UfuncFold
 from axiomjit.graph.regions import Region, Written
+from axiomjit.scale.flattened import is_flattening, unflattened
+from axiomjit.scale.moments import squares_of
 from axiomjit.scale.partitions import Partition, Place, Places, Values, number, sliced
 from axiomjit.scale.refusals import (
     Arguments,
@@ -40,7 +43,7 @@ from axiomjit.scale.refusals import (
     unknown_lengths,
 )
 from axiomjit.symbolic.dims import Dim, dim
-from axiomjit.symbolic.index_maps import Affine, affine, identity, iterator, iterators_of
+from axiomjit.symbolic.index_maps import Affine, affine, fixed, identity, iterator, iterators_of
 
 REDUCE: Final = "reduce"
 SCAN: Final = "scan"
@@ -114,10 +117,15 @@ class _Classifying:
         self._levels: dict[Node, int] = {}
         self._heavy: dict[Node, bool] = {}
         self._totals: dict[Node, Op] = {}
+        self._flat: dict[Node, Node] = {}
         self._classes: dict[AxisClass, None] = {}
 
     def classified(self, graph: Graph) -> Classified:
         """All that was found, once values that later levels need are cuts, too."""
+        for node in graph.outputs:
+            if node in self._flat:
+                assert isinstance(node, Op)
+                self._refuse_reshape(node, self._flat[node])
         for op in graph.ops:
             for child in op.operands:
                 above = self._levels[op]
@@ -145,16 +153,48 @@ class _Classifying:
             self._note(node, (None,) * len(node.shape))
             return node
         self._check(node)
+        if any(child in self._flat for child in node.operands):
+            return self._of_flat(node)
         if not any(any(self._places[child]) for child in node.operands):
             self._note_op(node, (None,) * len(node.extents))
             return node
         self._store_costly(node)
+        if is_flattening(node):
+            self._flat[node] = node.operands[0]
+            self._note(node, (None,), self._level(node.operands))
+            return node
         if is_view(node) and self._must_slice(node):
             return self._slice(node)
         if node.primitive is JOIN and self._must_concatenate(node):
             return self._concatenate(node)
-        self._note_op(node, self._iterators_of(node))
+        iterators = self._iterators_of(node)
+        squares = squares_of(node) if any(iterators[node.rank :]) else None
+        if squares is not None:
+            return self.classify(cast(self.classify(squares), node.dtype))
+        self._note_op(node, iterators)
         return node
+
+    def _of_flat(self, op: Op) -> Node:
+        """An operation of flattened values, on the dimensions as they were.
+
+        Raises:
+            GraphValueError: it needs the elements in a row.
+        """
+        whole = unflattened(op, self._flat)
+        if whole is None:
+            child = next(self._flat[c] for c in op.operands if c in self._flat)
+            self._refuse_reshape(op, child)
+        assert whole is not None
+        made = self.classify(whole)
+        if op.fold is None:
+            index = (*[fixed(0)] * (len(made.shape) - 1), iterator(0))
+            flat = note(Op(made.dtype, VIEW, None, (made,), (index,), op.extents, 1))
+            return self.classify(flat)
+        return made
+
+    def _refuse_reshape(self, op: Op, child: Node) -> NoReturn:
+        axis = next(d for d, place in enumerate(self._places[child]) if place)
+        raise needs_whole(op, child, axis, self._arguments, "of elements in a row, across blocks")
 
     def _of_argument(self, node: Input) -> Places:
         cuts = self._arguments[node.position].partitions
@@ -290,8 +330,7 @@ class _Classifying:
                 for k, c in function.terms
             )
             if last >= max(number(child.shape[d], self._values), 1):
-                axis = next(d for d, place in enumerate(self._places[child]) if place)
-                raise needs_whole(op, child, axis, self._arguments, "reshaped across blocks")
+                self._refuse_reshape(op, child)
 
     def _common(self, op: Op, k: int, candidates: Sequence[Candidate]) -> Place:
         """The place of an iterator, in the middle of those that its operands ask for."""

@@ -11,6 +11,7 @@ from axiomjit.base.dtypes import DType
 from axiomjit.base.errors import GraphValueError
 from axiomjit.graph.primitives import FoldRule, UfuncFold
 from axiomjit.graph.reductions import StateFold, in_arrays
+from axiomjit.scale.moments import SquaresFold
 from axiomjit.scale.tasks import State
 from axiomjit.scale.tokens import token_of
 
@@ -48,6 +49,8 @@ class Combining:
             return one
         if isinstance(self.fold, UfuncFold):
             return (np.asarray(self.fold.combine.evaluate(one[0], other[0])),)
+        if isinstance(self.fold, SquaresFold):
+            return self.fold.combined(one, other)
         assert isinstance(self.fold, StateFold)
         made = in_arrays(self.fold.outputs, [*one, *other])
         pairs = zip(made, self.fold.parts, strict=True)
@@ -60,8 +63,8 @@ class Combining:
                 "no elements in any block, and no identity",
                 "fold only where there are elements, or give an initial value",
             )
-        if isinstance(self.fold, UfuncFold):
-            return state[0].astype(self.dtype, copy=False)
+        if not isinstance(self.fold, StateFold):
+            return state[-1].astype(self.dtype, copy=False)
         return state[0] if len(state) == 1 else state
 
 
