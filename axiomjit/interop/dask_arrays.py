@@ -14,9 +14,12 @@ import dask.array as da
 import numpy as np
 from dask.array.overlap import overlap
 from dask.array.reductions import cumreduction
+from dask.base import normalize_token
 from dask.graph_manipulation import clone
+from dask.highlevelgraph import MaterializedLayer
 
 from axiomjit.base.config import config
+from axiomjit.base.native_callable import NativeCallable
 from axiomjit.graph.nodes import Constant, Input, Node, Op
 from axiomjit.graph.primitives import UfuncFold
 from axiomjit.graph.reductions import StateFold
@@ -29,6 +32,9 @@ from axiomjit.scale.refusals import too_thin
 from axiomjit.scale.stages import Spans, Stage, Target
 from axiomjit.scale.tasks import block_task
 from axiomjit.symbolic.dims import Dim
+
+# Dask would hash the native entry of a compiled function, which is another one in each process.
+normalize_token.register(NativeCallable, lambda one: (type(one).__qualname__, one.__reduce__()))
 
 SPLIT: Final = 8
 """States that one task combines; fixed, since bits depend on it."""
@@ -297,10 +303,10 @@ def _positions(stage: Stage, grid: int) -> Any:
 
 def _in_memory(array: Any) -> bool:
     """True if the blocks of an array are data, or parts of one array in memory."""
-    layers = list(array.dask.layers.values())
-    if len(layers) != 1:
+    (layer, *others) = array.dask.layers.values()
+    if others or not isinstance(layer, MaterializedLayer):
         return False
-    kinds = {type(value).__name__ for value in islice(dict(layers[0]).values(), 64)}
+    kinds = {type(value).__name__ for value in islice(layer.mapping.values(), 64)}
     return not kinds.isdisjoint({"DataNode", "ndarray", "Future"})
 
 

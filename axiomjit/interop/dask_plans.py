@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from math import isnan
-from typing import Any
 
 from axiomjit.dispatch.chunked_calls import WholeTrace
 from axiomjit.graph.nodes import Graph, Node
@@ -67,7 +66,7 @@ def _check_unknown(trace: WholeTrace, graph: Graph, arguments: Arguments) -> Non
     """Refuse a call in which a length counts that is not known.
 
     Raises:
-        GraphValueError: the function compares it, or computes with it.
+        GraphValueError: the function compares it, or returns it.
     """
     for node in graph.inputs:
         blocks = arguments.get(node.position)
@@ -76,16 +75,9 @@ def _check_unknown(trace: WholeTrace, graph: Graph, arguments: Arguments) -> Non
                 continue
             unknown = symbols_in(node.shape[d])
             compared = any(unknown & symbols_in(guard.left, guard.right) for guard in trace.guards)
-            used = any(unknown & _numbers_in(one) for one in graph.nodes)
             leaves = (v for _, v in trace.leaves if isinstance(v, Dim))
-            if compared or used or any(unknown & symbols_in(v) for v in leaves):
+            if compared or any(unknown & symbols_in(v) for v in leaves):
                 raise unknown_lengths(_first_reader(graph, node), node, d, arguments)
-
-
-def _numbers_in(node: Node) -> frozenset[Any]:
-    """The symbols of lengths that a node computes with."""
-    length = getattr(node, "length", None)
-    return symbols_in(length) if isinstance(length, Dim) else frozenset()
 
 
 def _first_reader(graph: Graph, node: Node) -> Node:

@@ -6,6 +6,8 @@ a task runs (`tasks.py`). Where the blocks come from is left to the caller: `int
 arrays.
 
 - `partitions.py`: how a dimension is cut into blocks, and which part of it a value has
+- `moments.py`, `counts.py`, `flattened.py`: variances in one pass, lengths that are not known,
+  folds of flattened values
 - `refusals.py`: the errors for what no stage can do
 - `tokens.py`: SHA-256 of graphs
 - `combining.py`: states of blocks, combined and finished

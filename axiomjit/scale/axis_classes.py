@@ -20,6 +20,7 @@ from axiomjit.graph.nodes import (
     Constant,
     Graph,
     Input,
+    LengthNode,
     Node,
     Op,
     Update,
@@ -27,10 +28,12 @@ from axiomjit.graph.nodes import (
     is_scan,
     is_view,
     note,
+    post_order,
     with_operands,
 )
 from axiomjit.graph.primitives import COPY, GATHER, JOIN, POSITION, VIEW, UfuncFold
 from axiomjit.graph.regions import Region, Written
+from axiomjit.scale.counts import counted
 from axiomjit.scale.flattened import is_flattening, unflattened
 from axiomjit.scale.moments import squares_of
 from axiomjit.scale.partitions import Partition, Place, Places, Values, number, sliced
@@ -42,7 +45,7 @@ from axiomjit.scale.refusals import (
     source_of,
     unknown_lengths,
 )
-from axiomjit.symbolic.dims import Dim, dim
+from axiomjit.symbolic.dims import Dim, Symbol, dim, symbol_of, symbols_in
 from axiomjit.symbolic.index_maps import Affine, affine, fixed, identity, iterator, iterators_of
 
 REDUCE: Final = "reduce"
@@ -93,13 +96,25 @@ def classify_axes(graph: Graph, arguments: Arguments, values: Values) -> Classif
         GraphValueError: an operation needs a cut axis in one block, or operands have other blocks.
         GraphTypeError: it is an operation that stages never do.
     """
-    found = _Classifying(arguments, values)
+    found = _Classifying(arguments, values, _unknown_in(graph, arguments))
     now: dict[Node, Node] = {}
     for node in graph.nodes:
         now[node] = found.classify(with_operands(node, [now[c] for c in node.children]))
         inherit(now[node], node)
     outputs = tuple(now[node] for node in graph.outputs)
     return found.classified(graph.replace(outputs=outputs))
+
+
+def _unknown_in(graph: Graph, arguments: Arguments) -> dict[Symbol, list[tuple[Input, int]]]:
+    """For each length that is not known, the inputs and their dimensions of this length."""
+    found: dict[Symbol, list[tuple[Input, int]]] = {}
+    for node in graph.inputs:
+        blocks = arguments.get(node.position)
+        for d, n in enumerate(blocks.shape if blocks else ()):
+            symbol = symbol_of(node.shape[d])
+            if n is None and symbol is not None:
+                found.setdefault(symbol, []).append((node, d))
+    return found
 
 
 Candidate = tuple[Place, int, Node, int]
@@ -109,7 +124,12 @@ Candidate = tuple[Place, int, Node, int]
 class _Classifying:
     """The state of `classify_axes`: facts about the nodes so far."""
 
-    def __init__(self, arguments: Arguments, values: Values) -> None:
+    def __init__(
+        self,
+        arguments: Arguments,
+        values: Values,
+        unknown: Mapping[Symbol, Sequence[tuple[Input, int]]],
+    ) -> None:
         self._arguments, self._values = arguments, values
         self._places: dict[Node, Places] = {}
         self._iterators: dict[Node, Places] = {}
@@ -118,6 +138,7 @@ class _Classifying:
         self._heavy: dict[Node, bool] = {}
         self._totals: dict[Node, Op] = {}
         self._flat: dict[Node, Node] = {}
+        self._unknown = unknown
         self._classes: dict[AxisClass, None] = {}
 
     def classified(self, graph: Graph) -> Classified:
@@ -149,6 +170,8 @@ class _Classifying:
             blocks = self._arguments.get(node.position)
             self._note(node, self._of_argument(node) if blocks else (None,) * len(node.shape))
             return node
+        if isinstance(node, LengthNode) and not symbols_in(node.length).isdisjoint(self._unknown):
+            return self._counted(node)
         if not isinstance(node, Op):
             self._note(node, (None,) * len(node.shape))
             return node
@@ -174,6 +197,25 @@ class _Classifying:
         self._note_op(node, iterators)
         return node
 
+    def _counted(self, node: LengthNode) -> Node:
+        """A length that is not known, from the counts of blocks.
+
+        Raises:
+            GraphValueError: no argument has one such length alone.
+        """
+        sources = {}
+        for symbol in symbols_in(node.length) & self._unknown.keys():
+            for source, d in self._unknown[symbol]:
+                others = (*source.shape[:d], *source.shape[d + 1 :])
+                if symbols_in(*others).isdisjoint(self._unknown):
+                    sources[symbol] = source, d
+            if symbol not in sources:
+                raise unknown_lengths(node, *self._unknown[symbol][0], self._arguments)
+        made = counted(node, sources)
+        for below in post_order((made,)):
+            self.classify(below)
+        return made
+
     def _of_flat(self, op: Op) -> Node:
         """An operation of flattened values, on the dimensions as they were.
 
@@ -194,7 +236,8 @@ class _Classifying:
 
     def _refuse_reshape(self, op: Op, child: Node) -> NoReturn:
         axis = next(d for d, place in enumerate(self._places[child]) if place)
-        raise needs_whole(op, child, axis, self._arguments, "of elements in a row, across blocks")
+        why = "of elements in a row, across blocks"
+        raise needs_whole(op, child, axis, self._arguments, why, every=True)
 
     def _of_argument(self, node: Input) -> Places:
         cuts = self._arguments[node.position].partitions
@@ -313,7 +356,8 @@ class _Classifying:
         if isinstance(op.primitive, LibraryOperation):
             apart = op.primitive.together
             if apart is None or walker >= len(op.extents) - apart:
-                raise needs_whole(op, child, d, self._arguments, "along it")
+                why = "along an axis in blocks"
+                raise needs_whole(op, child, d, self._arguments, why, every=apart is None)
         return walker
 
     def _check_reach(self, op: Op, child: Node, index: Sequence[Affine]) -> None:
@@ -528,7 +572,8 @@ class _Classifying:
             return
         axis = next(d for d, place in enumerate(self._places[cut]) if place)
         if isinstance(primitive, Region) or isinstance(op, Written):
-            raise needs_whole(op, cut, axis, self._arguments, "over values in blocks")
+            why = "over values in blocks"
+            raise needs_whole(op, cut, axis, self._arguments, why, every=True)
         if isinstance(op, Update) and (len(op.operands) > 2 or op.combine is not None):
             raise needs_whole(op, cut, axis, self._arguments, "at chosen positions")
 

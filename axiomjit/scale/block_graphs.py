@@ -25,6 +25,7 @@ from axiomjit.graph.nodes import (
 from axiomjit.graph.primitives import COPY, POSITION, PRIMITIVES, VIEW, UfuncFold
 from axiomjit.graph.reductions import StateFold, parts_of
 from axiomjit.scale.axis_classes import Classified, is_position
+from axiomjit.scale.counts import COUNTED, block_count
 from axiomjit.scale.moments import SQUARES, block_moments
 from axiomjit.scale.partitions import Values
 from axiomjit.scale.stages import (
@@ -185,6 +186,8 @@ class _Building:
             count = count * extent
         if isinstance(target.node.fold, StateFold):
             return parts_of(made), count
+        if target.node.fold is COUNTED:
+            return [block_count(made)], dim(1)
         if target.node.fold is SQUARES:
             return block_moments(made), count
         return [made], count

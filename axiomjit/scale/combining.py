@@ -11,6 +11,7 @@ from axiomjit.base.dtypes import DType
 from axiomjit.base.errors import GraphValueError
 from axiomjit.graph.primitives import FoldRule, UfuncFold
 from axiomjit.graph.reductions import StateFold, in_arrays
+from axiomjit.scale.counts import COUNTED
 from axiomjit.scale.moments import SquaresFold
 from axiomjit.scale.tasks import State
 from axiomjit.scale.tokens import token_of
@@ -49,6 +50,8 @@ class Combining:
             return one
         if isinstance(self.fold, UfuncFold):
             return (np.asarray(self.fold.combine.evaluate(one[0], other[0])),)
+        if self.fold == COUNTED:
+            return (np.asarray(one[0] + other[0]),)
         if isinstance(self.fold, SquaresFold):
             return self.fold.combined(one, other)
         assert isinstance(self.fold, StateFold)

@@ -88,10 +88,11 @@ def _is_mean(elements: Node, mean: Node, index: IndexMap, op: Op) -> bool:
 
 def _below(node: Node, index: IndexMap) -> tuple[Node, IndexMap]:
     """A value without the views and casts around it, and the map to its dimensions."""
-    while isinstance(node, Op):
-        if node.fold is not None or not (is_view(node) or node.primitive is CAST):
+    while isinstance(node, Op) and node.fold is None:
+        if not (is_view(node) or node.primitive is CAST):
             break
-        node, index = node.operands[0], compose(node.maps[0], index)
+        (child,), (inner,) = node.operands, node.maps
+        node, index = child, compose(inner, index)
     return node, index
 
 

@@ -22,10 +22,10 @@ class Blocks(Record):
     shape: tuple[int | None, ...]
     partitions: tuple[Partition | None, ...]
 
-    def bytes_if_whole(self, axis: int) -> int | None:
-        """Bytes of the largest block if an axis were one block; None if lengths are unknown."""
+    def bytes_if_whole(self, axes: Sequence[int]) -> int | None:
+        """Bytes of the largest block if axes were one block each; None if lengths are unknown."""
         lengths = [
-            n if d == axis or cut is None else _largest(cut)
+            n if d in axes or cut is None else _largest(cut)
             for d, (n, cut) in enumerate(zip(self.shape, self.partitions, strict=True))
         ]
         known = [n for n in lengths if n is not None]
@@ -82,8 +82,10 @@ def in_bytes(count: int | None) -> str:
     return amount(count, "byte")
 
 
-def needs_whole(op: Node, operand: Node, axis: int, arguments: Arguments, why: str) -> AxiomError:
-    """The error for an operation that needs an axis in one block."""
+def needs_whole(
+    op: Node, operand: Node, axis: int, arguments: Arguments, why: str, every: bool = False
+) -> AxiomError:
+    """The error for an operation that needs an axis in one block, or `every` axis."""
     asked = f"{operation_of(op)} {why}"
     source = source_of(operand, axis, arguments)
     if source is None:
@@ -96,8 +98,10 @@ def needs_whole(op: Node, operand: Node, axis: int, arguments: Arguments, why: s
     seen = f"axis {own} of {blocks.name} in {amount(count, 'block')}"
     if cut is not None:
         seen += f" of lengths {cut}"
-    size = in_bytes(blocks.bytes_if_whole(own))
-    fix = f"{blocks.name}.rechunk({{{own}: -1}}) before the call; its blocks then have {size}"
+    axes = [d for d, one in enumerate(blocks.partitions) if d == own or (every and one)]
+    size = in_bytes(blocks.bytes_if_whole(axes))
+    chunks = dict.fromkeys(axes, -1)
+    fix = f"{blocks.name}.rechunk({chunks}) before the call; its blocks then have {size}"
     return GraphValueError(asked, seen, fix, origin(op))
 
 
@@ -114,7 +118,13 @@ def other_blocks(
     ]
     seen = f"{shown[0]} in blocks of lengths {cuts[0]}, {shown[1]} in {cuts[1]}"
     fix = "rechunk one before the call, so that both have the same blocks"
-    if two is not None and cuts[0].is_known:
+    if one is not None and one == two:
+        name, axis = one[0].name, one[1]
+        fix = (
+            f"{name}.rechunk({{{axis}: n}}) before the call, with n above the distance of the "
+            f"parts that meet, or {name}.rechunk({{{axis}: -1}})"
+        )
+    elif two is not None and cuts[0].is_known:
         fix = f"{two[0].name}.rechunk({{{two[1]}: {_chunks(cuts[0])}}}) before the call"
     return GraphValueError(asked, seen, fix, origin(op))
 

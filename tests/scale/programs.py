@@ -197,8 +197,6 @@ def _drawn_step(rng, names, space, unknown):
         *(), a=name, k=k, lead=":, " * k, same=rng.choice(alike), column=column,
         at=rng.randrange(a.shape[k] - 1),
     )  # fmt: skip
-    if unknown and ("np.einsum" in text or "argm" in text and "()" in text):
-        return None
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
