@@ -58,6 +58,10 @@ TOTALS: Final = "totals"
 """Kinds of cuts. Totals are what a running fold needs of each block before the blocks behind it."""
 
 
+class Totals(Op):
+    """The fold of each block for a running fold; apart from a fold of all blocks, its equal."""
+
+
 class AxisClass(Record):
     """The class of one axis of an argument in one operation, with the user's line."""
 
@@ -285,7 +289,8 @@ class _Classifying:
             why = "in order, with states of several values"
             raise needs_whole(op, op.operands[0], axis, self._arguments, why)
         fold = op.fold.replace(running=False)
-        made = note(op.replace(fold=fold, rank=op.rank - 1))
+        parts = op.dtype, op.primitive, fold, op.operands, op.maps, op.extents, op.rank - 1
+        made = note(Totals(*parts))
         self._totals[op], self._cuts[made] = made, TOTALS
         self._iterators[made] = iterators
         self._note(made, iterators[:-1], level)

@@ -24,7 +24,7 @@ from axiomjit.graph.nodes import (
 )
 from axiomjit.graph.primitives import COPY, POSITION, PRIMITIVES, VIEW, UfuncFold
 from axiomjit.graph.reductions import StateFold, parts_of
-from axiomjit.scale.axis_classes import Classified, is_position
+from axiomjit.scale.axis_classes import Classified, Totals, is_position
 from axiomjit.scale.counts import COUNTED, block_count
 from axiomjit.scale.moments import SQUARES, block_moments
 from axiomjit.scale.partitions import Values
@@ -276,7 +276,7 @@ class _Building:
             if state != op.dtype and op.primitive is VIEW:
                 operands[0] = builder.cast(operands[0], state)
                 changes["dtype"] = state
-        return op.replace(
+        made = op.replace(
             operands=tuple(operands),
             maps=tuple(maps),
             extents=extents,
@@ -284,6 +284,11 @@ class _Building:
             regions=regions,
             **changes,
         )
+        if isinstance(made, Totals):
+            return Op(
+                made.dtype, made.primitive, made.fold, made.operands, made.maps, extents, made.rank
+            )
+        return made
 
     def _operand(
         self,

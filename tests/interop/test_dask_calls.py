@@ -215,3 +215,14 @@ def test_arrays_of_a_call_are_made_once(monkeypatch):
     monkeypatch.setattr(Arrays, "_run", lambda self, stage: calls.append(stage) or run(self, stage))
     jit(lambda x: (x * 2, x.sum(0), x.T * 2))(in_blocks())
     assert len(calls) <= 2
+
+
+@pytest.mark.filterwarnings("ignore")  # of sockets that distributed leaves open
+def test_workers_give_the_bits_of_threads():
+    distributed = pytest.importorskip("distributed")
+    x = in_blocks(np.random.default_rng(2).normal(size=(90, 4)), (20, 4))
+    made = jit(lambda v: standardise(v).max(1) + np.cumsum(v, 0).sum(1))(x)
+    options = {"processes": False, "dashboard_address": ":0", "n_workers": 1}
+    with distributed.Client(**options) as client:
+        found = client.compute(made).result()
+    assert found.tobytes() == computed(made).tobytes()

@@ -59,6 +59,7 @@ STEPS = {
     "scan": (
         "np.cumsum({a}, axis={k})",
         "np.maximum.accumulate({a}, axis={k})",
+        "np.cumsum({a}, axis={k}) - {a}.sum({k}, keepdims=True)",
         "np.cumsum({a}, axis={k}).max({k}, keepdims=True) + {a}",
     ),
     "position": (
