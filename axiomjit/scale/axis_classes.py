@@ -17,7 +17,6 @@ from axiomjit.base.records import Record
 from axiomjit.graph.builder import cast
 from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.nodes import (
-    Constant,
     Graph,
     Input,
     LengthNode,
@@ -632,11 +631,6 @@ def _through(function: Affine, starts: Sequence[Affine]) -> Affine:
     for k, c in function.terms:
         offset = offset + c * starts[k].offset
     return affine(dict(function.terms), offset)
-
-
-def is_held(node: Node) -> bool:
-    """True for arrays that tasks get as they are: constants and arguments in one piece."""
-    return isinstance(node, Constant | Input)
 
 
 def is_position(node: Node) -> bool:
