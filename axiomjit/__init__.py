@@ -21,6 +21,7 @@ from axiomjit.base.locks import uncollected as _uncollected
 
 with _uncollected():
     from axiomjit.base.libraries import LIBRARIES as _LIBRARIES
+    from axiomjit.base.libraries import Blocks as _Blocks
     from axiomjit.base.libraries import Library as _Library
     from axiomjit.dispatch.jit import jit as jit
     from axiomjit.dispatch.warm import spec as spec
@@ -228,6 +229,15 @@ def _by_names(name: str, *given: _Any) -> _Any:
 
 _install(lend=_lend, by_names=_by_names)
 _LIBRARIES["xarray"] = _Library(form=_of_xarray)
+_LIBRARIES["dask"] = _Library(
+    blocks=_Blocks(
+        holds=lambda kind: _interop("dask_plans").is_array(kind),
+        stand_ins=lambda *given: _interop("dask_calls").stand_ins(*given),
+        answer=lambda trace: _interop("dask_calls").answer(trace),
+        report=lambda trace: _interop("dask_calls").report(trace),
+        described=lambda given: _interop("dask_calls").described(given),
+    )
+)
 for _name in ("jax", "jaxlib", "pandas", "polars", "pyarrow", "torch"):
     _LIBRARIES[_name] = _Library(arrays=_arrays_of)
 _replaced_in["xarray"] = lambda: _lazy_import("axiomjit.interop.xarray_calls").traced_forms()

@@ -17,6 +17,8 @@ frames, too |
 | passes_until | AXIOMJIT_PASSES_UNTIL | None | run the first n passes, and later ones only where \
 every program needs them; None runs all |
 | pool_bytes | AXIOMJIT_POOL_BYTES | 2**28 | memory kept for further results; 0: none |
+| reread | AXIOMJIT_REREAD | auto | sources that later stages of a call with Dask arrays read: \
+auto (computed again unless in memory), never (their blocks are kept), always |
 | show | AXIOMJIT_SHOW | nothing | forms and passes to print while a program is lowered |
 | target | AXIOMJIT_TARGET | native | the CPU to compile for: this one ("native"), a level \
 ("x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4") or a CPU as LLVM names it; not after a compile |
@@ -27,6 +29,7 @@ user's caches, "" is none: kernels stay in memory |
 | cache_tag | AXIOMJIT_CACHE_TAG | nothing | kernels kept under another tag are not found |
 | kernels | AXIOMJIT_KERNELS | 2000 | limit of compiled kernels in memory; the least recently \
 used are evicted, and come back when they are run |
+| worker_threads | AXIOMJIT_WORKER_THREADS | 1 | threads of each task of a call with Dask arrays |
 | seed | - | None | where random numbers start; None is somewhere else in each process |
 """
 
@@ -49,6 +52,7 @@ LAZY_FROM: Final = 4096
 POLICIES: Final = ("error", "warn", "allow")
 FALLBACKS: Final = ("step", *POLICIES)
 ENTRIES: Final = ("auto", "portable")
+REREADS: Final = ("auto", "never", "always")
 _SETTINGS: Final = array("q", [0])
 """The settings that compiled calls depend on, packed into one integer for the native entry."""
 
@@ -68,7 +72,16 @@ class Config:
 
     __slots__ = (
         *("_cache_mb", "_entry", "_fallback", "_generator", "_kernels", "_outer", "_passes_until"),
-        *("_pool_bytes", "_seed", "background", "bounds", "cache_dir", "cache_shared"),
+        *(
+            "_pool_bytes",
+            "_reread",
+            "_seed",
+            "_worker_threads",
+            "background",
+            "bounds",
+            "cache_dir",
+        ),
+        "cache_shared",
         *("cache_tag", "check", "disable", "full_traceback", "lazy_from", "show"),
         "was_disabled",
     )
@@ -111,6 +124,9 @@ class Config:
         self.passes_until = int(until) if until is not None and until.isdecimal() else until
         kept = os.environ.get("AXIOMJIT_POOL_BYTES", "").strip()
         self.pool_bytes = int(kept) if kept.isdecimal() else POOL_BYTES
+        self.reread = os.environ.get("AXIOMJIT_REREAD", "auto")
+        count: Any = os.environ.get("AXIOMJIT_WORKER_THREADS", "1")
+        self.worker_threads = int(count) if count.isdecimal() else count
         name_target(os.environ.get("AXIOMJIT_TARGET", "native"))
         self.seed = None
 
@@ -209,6 +225,31 @@ class Config:
             asked = f"config.pool_bytes = {most!r}"
             raise GraphValueError(asked, "no number of bytes", "give an int from 0 on")
         self._pool_bytes = most
+
+    @property
+    def reread(self) -> str:
+        """The policy for sources that later stages of a call with Dask arrays read again.
+
+        "auto" has Dask compute them again, so that no block is kept for it, unless they are in
+        memory; "always" does so for all; "never" lets Dask keep each block until its last reader.
+        """
+        return self._reread
+
+    @reread.setter
+    def reread(self, policy: str) -> None:
+        self._reread = _checked("reread", policy, REREADS)
+
+    @property
+    def worker_threads(self) -> int:
+        """The number of threads that a task of a call with Dask arrays may use."""
+        return self._worker_threads
+
+    @worker_threads.setter
+    def worker_threads(self, count: int) -> None:
+        if not isinstance(count, int) or count < 1:
+            asked = f"config.worker_threads = {count!r}"
+            raise GraphValueError(asked, "no number of threads", "give a whole number from 1 on")
+        self._worker_threads = count
 
     @property
     def target(self) -> str:

@@ -32,6 +32,7 @@ Shared by equal programs and kernels, limited or small.
 - `axiomjit/dispatch/programs.py` `_programs`: programs of graphs; graphs of one form share one
 - `axiomjit/dispatch/derivatives.py` `_KEPT`: derivatives of methods and ufuncs, 64 at most
 - `axiomjit/numpy/programs.py` `_programs`: programs of segments by their text, 2,000 at most
+- `axiomjit/scale/tasks.py` `_programs`: unpickled programs of tasks by their digest, 512 at most
 - `axiomjit/numpy_rules/statistics.py` `_REGISTRIES`: by file, the warnings that were shown
 - `runtime/codegen/kernel_cache.py` `KERNELS`: machine code by the text of its kernel
 - `runtime/codegen/kernel_cache.py` `_alive`: the same, for all kernels that a plan may run
@@ -67,7 +68,7 @@ Installed functions, by which a layer calls a later one.
   ask `interop` for functions of DataArrays
 - `axiomjit/graph/execution.py` `_installed`: the functions installed there
 - `axiomjit/base/libraries.py` `LIBRARIES`: how `interop` splits a library's labelled arrays, and
-  makes arrays of its columns and tensors
+  makes arrays of its columns and tensors, and answers calls with its arrays in blocks
 - `axiomjit/functions/libraries.py` `replaced_in`: what `interop` does in place of a library
 
 Besides `debug` and `cli`, the only package that imports front ends, passes and runtime together.

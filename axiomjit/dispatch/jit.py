@@ -27,6 +27,7 @@ from axiomjit.base.errors import (
     UnsupportedError,
     amount,
 )
+from axiomjit.base.libraries import LIBRARIES, in_blocks
 from axiomjit.base.locks import lazy_import, new_lock, why_not_compile
 from axiomjit.base.native_callable import NativeCallable
 from axiomjit.base.origins import hide_frames, hides_frames
@@ -238,6 +239,8 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         given = (*call.dynamic, *(value for _, value in call.static))
         if self._traced_among(given):
             return self._function(*args, **kwargs)
+        if not are_arrays(given) and (library := in_blocks(given)) is not None:
+            return library.answer(self._traced_whole(call, library))
         same = self._same_arrays(call)
         key = self._key(call, same)
         found = find_plan(self._plans.get(key) or (), call, tried)
@@ -367,6 +370,11 @@ class Jitted(NativeCallable[R], Generic[P, R]):
             self._numpy_calls.reasons[NOT_NOW] = now
             self._numpy_calls.count(NOT_NOW)
         return now is not None
+
+    def _traced_whole(self, call: CallArguments, library: Any) -> Any:
+        """The function traced for a call with arrays in blocks."""
+        late, self._traced = lazy_import("axiomjit.dispatch.chunked_calls"), self._traced + 1
+        return late.traced_whole(self._name, call, library, self._classified, self._trace)
 
     # Plans and programs
 
@@ -598,6 +606,13 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         """The counts of answered calls, and the reason for each program (`CacheInfo`)."""
         hits = self._hits + self.hits_natively[0] + self._labelled.hits
         return self._reasons.info(hits, self._bound, self._traced, self._numpy_calls)
+
+    @hides_frames
+    def axes_report(self, *args: Any, **kwargs: Any) -> str:
+        """The classes of the axes of Dask arrays or `spec(..., chunks=...)`, and the stages."""
+        dask: Any = LIBRARIES["dask"].blocks
+        args, kwargs = dask.described((args, kwargs))
+        return str(dask.report(self._traced_whole(self._apart(args, kwargs), dask)))
 
     def guards(self) -> tuple[tuple[GuardInfo, ...], ...]:
         """The guards of each program: the outside values that it reads, and their conditions."""

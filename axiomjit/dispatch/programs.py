@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
@@ -32,8 +33,9 @@ from axiomjit.graph import execution
 from axiomjit.graph.indexing_ops import size_estimate
 from axiomjit.graph.nodes import Constant, Graph, Input, Node, map_fields, rebuild
 from axiomjit.graph.regions import with_lengths_inside
-from axiomjit.symbolic.data_dependent import data_dependent_in
+from axiomjit.symbolic.data_dependent import PLACE, data_dependent_in
 from axiomjit.symbolic.dims import (
+    DECLARED,
     INDEX,
     Dim,
     Guards,
@@ -272,7 +274,7 @@ def placed_graph(
             arrays.append(held.array)
     code, symbols = ArgumentCode(), ClassSymbols()
     ordered = sorted(lengths.items(), key=lambda item: (len(item[0].name), item[0].name))
-    baked = {symbol: symbols.shape(code.shape((n,)))[0] for symbol, n in ordered}
+    baked = {symbol: _placed_symbol(symbol, n, code, symbols) for symbol, n in ordered}
     with bound(Scope(dict(zip(symbols.symbols, code.numbers, strict=True)))):
         placed = _substituted(graph, baked, constants)
     layouts: Layouts = {}
@@ -281,6 +283,17 @@ def placed_graph(
         if isinstance(argument, Array):
             layouts[node.position] = symbols.strides(code.strides(argument), node.shape)
     return placed, layouts, dict(zip(symbols.symbols, code.numbers, strict=True)), arrays
+
+
+def _placed_symbol(symbol: Symbol, n: int, code: ArgumentCode, symbols: ClassSymbols) -> Dim:
+    """The length of a signature for a symbol: lengths of blocks are declared, places are free."""
+    if symbol.kind == PLACE or n < 0:
+        code.numbers.append(n)
+        return symbols.symbol(symbol.name, PLACE)
+    if symbol.kind == DECLARED:
+        names = (symbol.name,)
+        return symbols.shape(code.declared((n,), names))[0]
+    return symbols.shape(code.shape((n,)))[0]
 
 
 def _substituted(
@@ -402,6 +415,18 @@ def _known_length(length: Dim, values: Mapping[Symbol, int]) -> int | Dim:
     return found if found.constant is None else found.constant
 
 
+def limited_threads() -> AbstractContextManager[None]:
+    """A context in which a task of another scheduler uses `config.worker_threads` threads."""
+    lazy_import("axiomjit.runtime.execution.workers")
+    from axiomjit.runtime.execution.workers import threads
+
+    return threads(config.worker_threads)
+
+
 execution.install(
-    run=run_graph, lower=lower_graph, chosen_orders=chosen_orders, add_native_entry=add_native_entry
+    run=run_graph,
+    lower=lower_graph,
+    chosen_orders=chosen_orders,
+    add_native_entry=add_native_entry,
+    limited_threads=limited_threads,
 )

@@ -25,14 +25,19 @@ Strides = tuple[int, ...]
 
 
 class Spec(Record):
-    """An array argument described by its shape, its dtype, and its strides in bytes."""
+    """An array argument described by its shape, its dtype, and its strides in bytes.
+
+    `chunks` has the lengths of its blocks along each axis if it is in blocks.
+    """
 
     shape: tuple[int, ...]
     dtype: DType
     strides: tuple[int, ...]
+    chunks: tuple[tuple[int, ...], ...] | None = None
 
     def __repr__(self) -> str:
-        return f"spec({self.shape}, {self.dtype.name!r}, {self.strides})"
+        cut = "" if self.chunks is None else f", chunks={self.chunks}"
+        return f"spec({self.shape}, {self.dtype.name!r}, {self.strides}{cut})"
 
     def stand_in(self) -> np.ndarray:
         """An array of this layout whose elements are never read; it has no memory of this size."""
@@ -42,7 +47,10 @@ class Spec(Record):
 
 @hides_frames
 def spec(
-    shape: int | Iterable[int], dtype: DTypeLike = float, layout: str | Iterable[int] = "C"
+    shape: int | Iterable[int],
+    dtype: DTypeLike = float,
+    layout: str | Iterable[int] = "C",
+    chunks: int | Iterable[int] | None = None,
 ) -> Spec:
     """Describe an array argument, to compile a function for it ahead of a call.
 
@@ -51,6 +59,7 @@ def spec(
         dtype: Its element type.
         layout: "C" or "F" for dense memory in this order, or its strides in bytes, as in
             `x.strides`.
+        chunks: The length of a block along each axis, for `axes_report`; one number for all axes.
 
     Raises:
         GraphTypeError: elements of this dtype cannot be compiled.
@@ -75,7 +84,18 @@ def spec(
     size = max(reach + element.itemsize, math.prod(lengths) * element.itemsize)
     if math.prod(lengths) and size > LARGEST:
         raise _refusal(lengths, f"{size} bytes", "describe a smaller array")
-    return Spec(lengths, element, steps)
+    return Spec(lengths, element, steps, None if chunks is None else _chunks(lengths, chunks))
+
+
+def _chunks(shape: tuple[int, ...], chunks: int | Iterable[int]) -> tuple[tuple[int, ...], ...]:
+    """The lengths of the blocks of each axis; the last one may be shorter."""
+    given = _lengths((chunks,) * len(shape) if isinstance(chunks, int) else chunks)
+    if len(given) != len(shape) or 0 in given:
+        raise _refusal(shape, f"the chunks {chunks!r}", "give a length above 0 for each axis")
+    return tuple(
+        (*(size for _ in range(n // size)), *((n % size,) if n % size or not n else ()))
+        for n, size in zip(shape, given, strict=True)
+    )
 
 
 def _lengths(shape: int | Iterable[int]) -> tuple[int, ...]:

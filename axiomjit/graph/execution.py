@@ -7,6 +7,7 @@ functions that run compiled graphs; until then, the NumPy evaluator runs graphs.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -121,6 +122,15 @@ def run(
         shared = any(np.may_share_memory(value, result) for result in results)
         results.append(value.copy() if shared else value)
     return tuple(results)
+
+
+def run_block(
+    graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int]
+) -> tuple[np.ndarray, ...]:
+    """The results of the graph of a block, as `run`, on `config.worker_threads` threads."""
+    limited = _installed.get("limited_threads", nullcontext)
+    with limited():
+        return run(graph, arguments, lengths)
 
 
 def run_in_numpy(

@@ -444,6 +444,7 @@ def ufunc_step(ufunc: np.ufunc, operands: Sequence[Node], **options: Any) -> tup
             gives=dtype,
             keeps=True,
             reads_each_once=False,
+            together=0,
         )
         given = tuple(map(stored, arrays)), maps, shape, len(shape)
         results.append(note(Op(dtype, operation, None, *given)))

@@ -62,7 +62,8 @@ class LibraryOperation(Primitive):
     With `ranks`, each operand has this many iterators of its own after the result's, one per
     dimension. It `may_raise` if it may raise a NumPy error at run time, and `is_speculative` if the
     shape and dtype of its result depend on values, so that a wrong inference raises an
-    OtherResultError.
+    OtherResultError. Along its iterators before the last ones, `together` in number, it computes
+    each row by itself; None if it may depend on all.
     """
 
     gives: DType | None = None
@@ -78,6 +79,12 @@ class LibraryOperation(Primitive):
     ranks: tuple[int, ...] | None = None
     may_raise: bool = False
     is_speculative: bool = False
+    together: int | None = None
+
+    @property
+    def draws(self) -> bool:
+        """True if it draws random numbers."""
+        return self.generator is not None or getattr(self.evaluate, "func", None) is _draw
 
     @property
     def lengths(self) -> tuple[Dim, ...]:
@@ -321,6 +328,22 @@ def _argsort(operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
     out[...] = operands[0].argsort(axis=-1)
 
 
+def _of_one(shapes: Shapes, labels: Labels) -> Dim:
+    return dim(1)
+
+
+def _of_rows(shapes: Shapes, labels: Labels) -> Dim:
+    return product(shapes[0][:-1])
+
+
+def _of_cells(shapes: Shapes, labels: Labels) -> Dim:
+    return product(shapes[0][:-2]) * 2
+
+
+def _clear(operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
+    out.fill(0)
+
+
 def _draw(method: str, operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
     """Fill the result with random numbers, by a method of the generator."""
     out[...] = getattr(config.generator, method)(out.shape)
@@ -365,7 +388,7 @@ def check_positions(axis: int) -> LibraryOperation:
     return LibraryOperation(
         *(f"positions_{axis}", 1, evaluate, "", INTEGERS),
         gives=INT,
-        additions=lambda shapes, labels: product(shapes[0][:-1]),
+        additions=_of_rows,
         may_raise=True,
     )
 
@@ -390,7 +413,7 @@ def check_ends(axis: int) -> LibraryOperation:
     """The operation that checks positions by the smallest and the largest of them only."""
     evaluate = partial(_check_ends, axis)
     parts = f"ends_{axis}", 2, evaluate, "", INTEGERS
-    return LibraryOperation(*parts, gives=INT, additions=lambda *_: dim(1), may_raise=True)
+    return LibraryOperation(*parts, gives=INT, additions=_of_one, may_raise=True)
 
 
 def _check_labels(operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
@@ -422,7 +445,7 @@ def check_labels(low: int, high: int, groups: int) -> None:
 CHECK_LABELS: Final = LibraryOperation(
     *("labels", 2, _check_labels, "", INTEGERS),
     gives=INT,
-    additions=lambda *_: dim(1),
+    additions=_of_one,
     may_raise=True,
 )
 """Checks the labels of a grouped fold by the smallest and the largest of them."""
@@ -504,6 +527,7 @@ def _row(
     gives: DType | None = None,
     keeps: bool = False,
     chooser: tuple[int, DType] | None = None,
+    together: int | None = None,
 ) -> LibraryOperation:
     arity = 1 if chooser is None else 2
     return LibraryOperation(
@@ -512,6 +536,7 @@ def _row(
         gives=gives,
         keeps=keeps,
         chooser=chooser,
+        together=together,
     )
 
 
@@ -539,19 +564,17 @@ BITCAST: Final = LibraryOperation(
 )
 """The bits of groups of four words as elements of dtype `gives`."""
 AFTER: Final = LibraryOperation(
-    *("after", 1, lambda operands, labels, out: out.fill(0), "", ALL),
+    *("after", 1, _clear, "", ALL),
     gives=FLOAT,
-    additions=lambda *_: dim(1),
+    additions=_of_one,
 )
 """The number 0, once the operand is computed."""
-SORT: Final = _row("sort", _sort, weight=20, keeps=True)
-ARGSORT: Final = _row("argsort", _argsort, weight=30, gives=INT, keeps=True)
+SORT: Final = _row("sort", _sort, weight=20, keeps=True, together=1)
+ARGSORT: Final = _row("argsort", _argsort, weight=30, gives=INT, keeps=True, together=1)
 UNIFORM: Final = _row("uniform", partial(_draw, "random"), weight=4, keeps=True)
 NORMAL: Final = _row("normal", partial(_draw, "standard_normal"), weight=8, keeps=True)
 """Random numbers, drawn anew at each evaluation; the operand only makes draws distinct nodes."""
-NONZERO: Final = _row("nonzero", _nonzero, gives=INT, chooser=(1, INT)).replace(
-    additions=lambda shapes, labels: product(shapes[0][:-2]) * 2
-)
+NONZERO: Final = _row("nonzero", _nonzero, gives=INT, chooser=(1, INT)).replace(additions=_of_cells)
 """Positions of the first operand's true elements; the second operand is their number."""
 END: Final = _row("end", _end, INTEGERS, weight=2, gives=INT).replace(may_raise=True)
 """One more than the largest of some nonnegative numbers, 0 if there is none."""

@@ -93,6 +93,12 @@ class Primitive(Record):
     def __hash__(self) -> int:
         return hash(self.name)
 
+    def __reduce__(self) -> Any:
+        """Pickle a row of the table by its name, so that it is one object in each process."""
+        if PRIMITIVES.get(self.name) is self:
+            return primitive_named, (self.name,)
+        return super().__reduce__()
+
     def is_scalar(self, code: str, target: Target) -> bool:
         """True if it keeps a loop in this dtype scalar on a target."""
         return code in self.scalar and not target.divides_long_vectors
@@ -161,7 +167,13 @@ JOIN: Final = Primitive("join", ANY_NUMBER, np.asarray, "", weight=0)
 """Padded or concatenated arrays: each point has the value of the operand with its region."""
 POSITION: Final = Primitive("position", 0, np.arange, "", frozenset({"i8"}), weight=0)
 """The index of a point along the only iterator."""
-PRODUCT: Final = Primitive("product", ANY_NUMBER, lambda *x: math.prod(x[1:], start=x[0]), "")
+
+
+def _times(*factors: Any) -> Any:
+    return math.prod(factors[1:], start=factors[0])
+
+
+PRODUCT: Final = Primitive("product", ANY_NUMBER, _times, "")
 """The summed product of all operands; `order_contractions` splits it into products of two."""
 STATE: Final = Primitive("state", ANY_NUMBER, np.asarray, "", weight=0)
 """Several values as one state: an element of a fold whose states have several values."""
@@ -318,6 +330,11 @@ _ROWS: Final = (
     Primitive("logical_not", 1, np.logical_not, "~b1({0})", bools="~{0}"),
 )
 PRIMITIVES: Final[dict[str, Primitive]] = {row.name: row for row in _ROWS}
+
+
+def primitive_named(name: str) -> Primitive:
+    """The row of the table with a name."""
+    return PRIMITIVES[name]
 
 
 class FoldRule(Record):

@@ -9,7 +9,8 @@ The modules of this package are imported when a call first has data of another l
 - `traced_variables.py`: finds and replaces traced data and coordinates
 - `xarray_groups.py`: reductions of groups and of resampled times, as grouped folds
 - `xarray_calls.py`: traced forms of functions of xarray that ask for values
+- `dask_calls.py`: calls with Dask arrays; their stages: `dask_plans.py`, results: `dask_arrays.py`
 
 May import `base`, `symbolic`, `graph`, `numpy_rules`, `axis`, `tracing`, `functions`,
-`accumulators`, `notation`, `dispatch`.
+`accumulators`, `notation`, `scale`, `dispatch`.
 """

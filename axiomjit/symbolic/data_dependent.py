@@ -35,6 +35,8 @@ STATUS: Final = Kind("status", 0, 1)
 """The kind of truths that all checks of a loop hold; else Python answers the call."""
 COMPUTED: Final = Kind("computed integer")
 """The kind of integers that the program computes."""
+PLACE: Final = Kind("place")
+"""Positions of a block, and distances of such positions: known when the block is."""
 RUNTIME_KINDS: Final = frozenset({DATA_DEPENDENT, TRUTH, STATUS, COMPUTED})
 """The kinds of numbers that are known only while the program runs."""
 STAND_IN_STEP: Final = 720_720

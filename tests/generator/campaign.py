@@ -12,9 +12,9 @@ index of any kind; with `--outside N`, N functions with state outside them, call
 changes of it; with `--loops N`, N with loops, branches and jumps, with `--array-loops N`, N with
 nested loops over arrays that they write;
 with `--drop-in N`, N sequences of steps with lazy arrays; with `--gradients N`, N functions whose
-gradients are compared with differences, with each other and with JAX. What NumPy runs of these
-is counted by reason. Whoever starts this looks at the exit status: 1 if a program failed, negative
-if one killed the process.
+gradients are compared with differences, with each other and with JAX; with `--blocks N`, N with
+Dask arrays. What NumPy runs of these is counted by reason. Whoever starts this looks at the exit
+status: 1 if a program failed, negative if one killed the process.
 """
 
 import argparse
@@ -29,6 +29,7 @@ from typing import NamedTuple
 from unittest.mock import patch
 
 from axiomjit.base.counters import stats
+from axiomjit.base.locks import lazy_import
 from axiomjit.runtime.execution import plan_steps
 from tests.drop_in import sequences as drop_in
 from tests.generator import (
@@ -66,6 +67,7 @@ FUNCTIONS = {
     "array_loops": array_loops.campaign,
     "drop_in": drop_in.campaign,
     "gradients": gradients.campaign,
+    "blocks": lambda *given: lazy_import("tests.scale.programs").campaign(*given),
 }
 """What draws and runs functions, by the option that asks for them."""
 
@@ -126,7 +128,7 @@ def in_all_ways(options, kind, count, run):
     """
     half, first = count // 2, options.first
     shares = [("evaluated", first, count), ("compiled", first, options.compiled)]
-    if kind not in ("outside", "drop_in", "gradients"):  # these are not about kernels
+    if kind not in ("outside", "drop_in", "gradients", "blocks"):  # these are not about kernels
         shares[1:1] = [("small", first, half), ("interpreted", first + half, count - half)]
     failures = []
     for way, begin, many in shares:
@@ -188,7 +190,7 @@ def parsed():
     for name, default in (
         *(("programs", 1000), ("sequences", 0), ("reads", 0), ("scatters", 0), ("counts", 0)),
         *(("writes", 0), ("aliasing", 0), ("index_writes", 0), ("outside", 0), ("loops", 0)),
-        *(("array_loops", 0), ("drop_in", 0), ("gradients", 0)),
+        *(("array_loops", 0), ("drop_in", 0), ("gradients", 0), ("blocks", 0)),
         *(("compiled", 0), ("seed", 0), ("first", 0)),
     ):
         parser.add_argument(f"--{name.replace('_', '-')}", type=int, default=default)

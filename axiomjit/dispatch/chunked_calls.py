@@ -1,0 +1,105 @@
+"""Calls with arrays in blocks: the function is traced once, with arrays of the whole shapes.
+
+The elements of these arrays are never asked for. What is made of the graph is left to `interop`,
+by the library of the arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from axiomjit.base.errors import NeedsValuesError, UnfollowedError
+from axiomjit.base.origins import user_location
+from axiomjit.base.records import Record
+from axiomjit.base.tree import Structure
+from axiomjit.dispatch.arguments import CallArguments, plain_arguments
+from axiomjit.dispatch.fallbacks import FallbackToNumPy, raised
+from axiomjit.dispatch.tracing_calls import TracedFunction
+from axiomjit.functions.effects import FromSource
+from axiomjit.graph.nodes import Graph
+from axiomjit.symbolic.dims import Guard, Scope, Symbol
+
+
+class WholeTrace(Record):
+    """A function traced for a call with arrays in blocks.
+
+    `arguments` are the call's, arrays in blocks included, and those from outside of the function;
+    `leaves` as of a `Trace`, with the values of sources.
+    """
+
+    name: str
+    graph: Graph
+    arguments: tuple[Any, ...]
+    names: tuple[str, ...]
+    structure: Structure
+    leaves: tuple[tuple[int | None, Any], ...]
+    values: Mapping[Symbol, int]
+    guards: tuple[Guard, ...]
+
+
+def traced_whole(
+    name: str, call: CallArguments, library: Any, classified: Any, trace: Any
+) -> WholeTrace:
+    """The function of a call, traced with stand-ins for the arrays in blocks.
+
+    Raises:
+        NeedsValuesError: the function asks for values, or changes something outside.
+    """
+    try:
+        return _traced(name, call, library, classified, trace)
+    except FallbackToNumPy as fallback:
+        raise fallback.refusal_of(name) from None
+    except UnfollowedError as error:
+        raise raised(error) from None
+
+
+def _traced(
+    name: str, call: CallArguments, library: Any, classified: Any, trace: Any
+) -> WholeTrace:
+    stand_ins = library.stand_ins(call.dynamic, call.names)
+    whole = call.replace(dynamic=stand_ins)
+    plain = plain_arguments(whole.dynamic, whole.names)
+    signature = classified(whole, plain)
+    scope = Scope(signature.values)
+    traced: TracedFunction = trace(whole, plain, signature, scope)
+    given = traced.call.dynamic[len(call.dynamic) :]
+    _check(name, traced)
+    leaves = tuple(
+        (number, traced.vector[value.source.number] if isinstance(value, FromSource) else value)
+        for number, value in traced.trace.leaves
+    )
+    return WholeTrace(
+        name,
+        traced.trace.graph,
+        (*call.dynamic, *given),
+        traced.call.names,
+        traced.trace.structure,
+        leaves,
+        dict(scope.values),
+        tuple(scope.guards),
+    )
+
+
+def _check(name: str, traced: TracedFunction) -> None:
+    """Refuse a function that does more than to compute results.
+
+    Raises:
+        NeedsValuesError: it writes into arguments, changes something outside, or asks for values.
+    """
+    graph, why = traced.trace.graph, None
+    if graph.writes:
+        names = ", ".join(traced.call.names[k] for k in graph.writes)
+        why = f"a write into {names}", "copy it first, x = x.copy(), and return the copy"
+    elif traced.effects:
+        why = "a change of an object outside of the function", "return the value instead"
+    elif traced.trace.decisions:
+        why = "a branch on values", "write where(condition, a, b)"
+    elif graph.data_dependent:
+        why = (
+            "a result whose length depends on values",
+            "select with where(mask, x, 0), or select after the call",
+        )
+    if why is not None:
+        asked = f"{name} of arrays in blocks"
+        raise NeedsValuesError(asked, why[0], why[1], user_location())

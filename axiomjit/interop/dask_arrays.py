@@ -1,0 +1,319 @@
+"""Builds the Dask arrays of a call from its stages, by public functions of `dask.array`.
+
+A stage is one `blockwise`. States are combined by `reduction`, halos come from `overlap`, slices
+and joins are Dask's. Keys are made from tokens, so that equal calls have equal keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+from typing import Any, Final
+
+import dask.array as da
+import numpy as np
+from dask.array.overlap import overlap
+from dask.array.reductions import cumreduction
+from dask.base import normalize_token
+from dask.graph_manipulation import clone
+from dask.highlevelgraph import MaterializedLayer
+
+from axiomjit.base.config import config
+from axiomjit.base.native_callable import NativeCallable
+from axiomjit.graph.nodes import Constant, Input, Node, Op
+from axiomjit.graph.primitives import UfuncFold
+from axiomjit.graph.reductions import StateFold
+from axiomjit.interop.dask_plans import Planned
+from axiomjit.scale.axis_classes import JOINED, REDUCE, SCAN, SLICE, TOTALS
+from axiomjit.scale.block_graphs import BlockInput, block_graph
+from axiomjit.scale.combining import AsBlock, Chosen, Combining, Continuing, SameState
+from axiomjit.scale.partitions import Places, number
+from axiomjit.scale.refusals import too_thin
+from axiomjit.scale.stages import Spans, Stage, Target
+from axiomjit.scale.tasks import block_task
+from axiomjit.symbolic.dims import Dim
+
+# Dask would hash the native entry of a compiled function, which is another one in each process.
+normalize_token.register(NativeCallable, lambda one: (type(one).__qualname__, one.__reduce__()))
+
+SPLIT: Final = 8
+"""States that one task combines; fixed, since bits depend on it."""
+FRESH: Final = 1000
+"""The first index of dimensions that are no grid axes."""
+
+
+class Arrays:
+    """The Dask arrays of the values of a call."""
+
+    def __init__(self, planned: Planned) -> None:
+        """Make the arrays of all stages; nothing is computed."""
+        self._planned = planned
+        self._classified, self._values = planned.classified, planned.values
+        self._made: dict[Node, Any] = {}
+        self._read: dict[Node, int] = {}
+        for stage in planned.stages:
+            self._run(stage)
+
+    def result(self, node: Node) -> Any:
+        """The array of a result, without blocks of no elements."""
+        array = self._array(node)
+        return _without_empty(array, range(array.ndim))
+
+    def _array(self, node: Node) -> Any:
+        """The array of an argument, a captured array, or a value that was made before."""
+        if node in self._made:
+            return self._made[node]
+        if isinstance(node, Input):
+            return self._planned.trace.arguments[node.position]
+        if isinstance(node, Constant):
+            return node.array
+        assert isinstance(node, Op)
+        kind = self._classified.cuts.get(node)
+        if kind == SLICE:
+            made = self._slice(node)
+        elif kind == JOINED:
+            made = self._join(node)
+        else:  # a part of a state, or a view of an argument
+            (child,) = node.operands
+            made = da.blockwise(
+                Chosen(int(node.primitive.source)), range(len(node.shape)), self._array(child),
+                range(len(node.shape)), dtype=node.dtype, meta=_meta(node),
+            )  # fmt: skip
+        self._made[node] = made
+        return made
+
+    # Stages
+
+    def _run(self, stage: Stage) -> None:
+        """Make the arrays of a stage's targets."""
+        block = block_graph(stage, self._classified, self._values)
+        grids = block.positioned
+        needs = [self._needs_elements(one) for one in stage.targets]
+        inputs = [one for one in block.inputs if isinstance(one, BlockInput)]
+        names = ["" if isinstance(one, Dim) else self._name(one.node) for one in block.inputs]
+        partial = [one.partial for one in stage.targets]
+        task = block_task(block, self._values, partial, needs, names, grids)
+        arguments: list[Any] = []
+        fresh = iter(range(FRESH, 10 * FRESH))
+        for one in inputs:
+            arguments += self._argument(one, stage, fresh)
+        for grid in grids:
+            arguments += [_positions(stage, grid), (grid, next(fresh))]
+        if len(stage.targets) == 1:
+            self._keep(stage.targets[0], self._blocks(task, stage.targets[0], arguments, fresh))
+            return
+        every = tuple(range(len(stage.partitions)))
+        meta = np.empty((0,) * len(every), object)
+        whole = da.blockwise(
+            task, every, *arguments, dtype=object, meta=meta, align_arrays=False, token="stage"
+        )
+        for k, target in enumerate(stage.targets):
+            self._keep(target, self._blocks(Chosen(k), target, [whole, every], fresh))
+
+    def _needs_elements(self, target: Target) -> bool:
+        """True if a target has no state of no elements."""
+        fold, kind = target.node.fold, self._classified.cuts.get(target.node)
+        return kind == REDUCE and fold is not None and not fold.has_identity
+
+    def _blocks(self, task: Any, target: Target, arguments: Any, fresh: Any) -> Any:
+        """The array whose blocks are a target's, or its states."""
+        node, index, new, lengths = target.node, [], {}, {}
+        places = self._places(target)
+        for d, grid in enumerate(target.grids if target.partial else target.own):
+            place = places[d]
+            if grid is None or place is None:
+                if d >= len(node.shape):
+                    continue
+                fresh_index = next(fresh)
+                new[fresh_index] = number(node.shape[d], self._values)
+                index.append(fresh_index)
+                continue
+            index.append(grid)
+            own = d < len(node.shape) and not (target.partial and d >= node.rank)
+            lengths[grid] = _chunks(place.lengths()) if own else (1,) * place.partition.count
+        meta = np.empty((0,) * len(index), node.dtype if not target.partial else object)
+        return da.blockwise(
+            task, tuple(index), *arguments, dtype=meta.dtype, meta=meta, new_axes=new,
+            adjust_chunks=lengths, align_arrays=False, token="stage",
+        )  # fmt: skip
+
+    def _places(self, target: Target) -> Places:
+        if target.partial:
+            return self._classified.iterators[target.node]
+        return self._classified.places[target.node]
+
+    def _keep(self, target: Target, array: Any) -> None:
+        """Note the array of a target; states of blocks are combined first."""
+        node = target.node
+        kind = self._classified.cuts.get(node)
+        if kind == REDUCE:
+            array = self._combined(node, array)
+        elif kind == TOTALS:
+            array = self._before(node, array)
+        elif kind == SCAN:
+            array = self._continued(node, array)
+        self._made[node] = array
+
+    def _combined(self, node: Op, states: Any) -> Any:
+        """The result of a fold, from the states of the blocks."""
+        assert node.fold is not None
+        several = isinstance(node.fold, StateFold) and len(node.fold.parts) > 1
+        axes = tuple(range(node.rank, states.ndim))
+        dtype = np.dtype(object) if several else node.dtype
+        return da.reduction(
+            states,
+            chunk=SameState(),
+            combine=Combining(node.fold, node.dtype, False),
+            aggregate=Combining(node.fold, node.dtype, True),
+            axis=axes,
+            concatenate=False,
+            split_every=dict.fromkeys(axes, max(2, round(SPLIT ** (1 / len(axes))))),
+            dtype=dtype,
+            meta=np.empty((0,) * node.rank, dtype),
+        )
+
+    def _before(self, node: Op, states: Any) -> Any:
+        """For each block the fold of all blocks in front of it, by Dask's `cumreduction`."""
+        assert isinstance(node.fold, UfuncFold)
+        dtype, axis = node.fold.state_dtype(node.dtype), states.ndim - 1
+        every = tuple(range(states.ndim))
+        meta = np.empty((0,) * states.ndim, dtype)
+        totals = da.blockwise(AsBlock(), every, states, every, dtype=dtype, meta=meta)
+        start = node.fold.initial(dtype)
+        binary = node.fold.combine.evaluate
+        running = cumreduction(SameState(), binary, start, totals, axis, dtype)
+        chunks = (*totals.chunks[:-1], (1,))
+        none = da.full((*totals.shape[:-1], 1), start, dtype=dtype, chunks=chunks)
+        return da.concatenate([none, running[..., :-1]], axis=axis)
+
+    def _continued(self, node: Op, blocks: Any) -> Any:
+        """A running fold, from that of each block and the fold of the blocks in front of it."""
+        assert isinstance(node.fold, UfuncFold)
+        every = tuple(range(blocks.ndim))
+        before = self._made[self._classified.totals[node]]
+        task = Continuing(node.fold, node.dtype)
+        given = blocks, every, before, every
+        return da.blockwise(
+            task, every, *given, dtype=node.dtype, meta=_meta(node), align_arrays=False
+        )
+
+    # What tasks get
+
+    def _argument(self, one: BlockInput, stage: Stage, fresh: Any) -> list[Any]:
+        """An input of a stage and its index, as arguments of `blockwise`."""
+        node = one.node
+        array = self._array(node)
+        if isinstance(array, int | float | complex):
+            return [array, None]
+        if isinstance(array, np.ndarray | np.generic):
+            array = _held(np.asarray(array), one.spans, node, self._values)
+        elif isinstance(node, Input):
+            array = self._again(node, array, stage)
+        index = tuple(next(fresh) if span is None else span.grid for span in one.spans)
+        return [self._with_halo(array, one), index]
+
+    def _again(self, node: Input, array: Any, stage: Stage) -> Any:
+        """A source that an earlier stage has read, to be computed again."""
+        first = self._read.setdefault(node, stage.level)
+        if first == stage.level or config.reread == "never":
+            return array
+        if config.reread == "auto" and _in_memory(array):
+            return array
+        return clone(array, seed=f"axiomjit-{stage.level}")
+
+    def _with_halo(self, array: Any, one: BlockInput) -> Any:
+        """The array with as much of the neighbours in each block as a stage reads."""
+        depth = {}
+        for d, span in enumerate(one.spans):
+            low, high = (0, 0) if span is None else (max(0, -span.low), max(0, span.high))
+            if span is None or not (low or high):
+                continue
+            lengths = array.chunks[d]
+            inner = lengths if len(lengths) > 1 else ()
+            if inner and min(inner) < max(low, high):
+                cut = span.place.partition
+                raise too_thin(self._name(one.node), d, max(low, high), cut)
+            depth[d] = (low, high)
+        if not depth:
+            return array
+        return overlap(array, depth, dict.fromkeys(depth, "none"))
+
+    def _name(self, node: Node) -> str:
+        if isinstance(node, Input):
+            return self._planned.trace.names[node.position]
+        return "a captured array" if isinstance(node, Constant) else "a value of an earlier stage"
+
+    # Slices and joins
+
+    def _slice(self, node: Op) -> Any:
+        """A part of an array, by Dask's slices."""
+        (child,), (index,) = node.operands, node.maps
+        picked: list[Any] = []
+        for function in index:
+            start = number(function.offset, self._values)
+            if not function.terms:
+                picked.append(start)
+                continue
+            ((k, factor),) = function.terms
+            step, count = number(factor, self._values), number(node.extents[k], self._values)
+            end = start + step * count
+            picked.append(slice(start, None if end < 0 else end, step))
+        every = slice(None)
+        lengths = [number(length, self._values) for length in child.shape]
+        full = [slice(0, n, 1) for n in lengths]
+        picked = [every if one == all_ else one for one, all_ in zip(picked, full, strict=True)]
+        made = self._array(child)[tuple(picked)]
+        for d, place in enumerate(self._classified.places[node]):
+            if place is not None and made.numblocks[d] != place.partition.count:
+                made = _without_empty(made, (d,))
+        return made
+
+    def _join(self, node: Op) -> Any:
+        """Parts side by side, by Dask's `concatenate`."""
+        axis = next(
+            d for d in range(node.rank) if any(one[d].offset.constant != 0 for one in node.maps)
+        )
+        parts = [_without_empty(self._array(child), (axis,)) for child in node.operands]
+        return da.concatenate(parts, axis=axis)
+
+
+def _meta(node: Node) -> Any:
+    return np.empty((0,) * len(node.shape), node.dtype)
+
+
+def _chunks(lengths: Sequence[int | None]) -> tuple[float, ...]:
+    return tuple(float("nan") if n is None else n for n in lengths)
+
+
+def _held(array: np.ndarray, spans: Spans, node: Node, values: Any) -> Any:
+    """An array in memory as a Dask array, in one block or in the blocks of its spans."""
+    chunks = tuple(
+        (n,) if span is None else span.place.partition.known
+        for n, span in zip(array.shape, spans, strict=True)
+    )
+    return da.from_array(array, chunks=chunks)
+
+
+def _positions(stage: Stage, grid: int) -> Any:
+    """For each block along a grid axis the ends of its range, and its length."""
+    partition = stage.partitions[grid]
+    rows = [(*ends, n) for ends, n in zip(partition.ends(), partition.known, strict=True)]
+    return da.from_array(np.array(rows, np.int64), chunks=(1, 3))
+
+
+def _in_memory(array: Any) -> bool:
+    """True if the blocks of an array are data, or parts of one array in memory."""
+    (layer, *others) = array.dask.layers.values()
+    if others or not isinstance(layer, MaterializedLayer):
+        return False
+    kinds = {type(value).__name__ for value in islice(layer.mapping.values(), 64)}
+    return not kinds.isdisjoint({"DataNode", "ndarray", "Future"})
+
+
+def _without_empty(array: Any, axes: Sequence[int]) -> Any:
+    """The array without blocks that have no elements, along axes where others have some."""
+    for d in axes:
+        kept = [k for k, n in enumerate(array.chunks[d]) if n != 0]
+        if kept and len(kept) < array.numblocks[d]:
+            array = array.blocks[(*[slice(None)] * d, kept)]
+    return array

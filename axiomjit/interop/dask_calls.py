@@ -1,0 +1,110 @@
+"""Calls of compiled functions with Dask arrays: arguments, results and their report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import isnan
+from typing import Any, Final
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from axiomjit.base.errors import GraphTypeError
+from axiomjit.base.origins import user_location
+from axiomjit.base.tree import OfArgument, flatten_tree, unflatten_tree
+from axiomjit.dispatch.chunked_calls import WholeTrace
+from axiomjit.dispatch.warm import Spec
+from axiomjit.graph.nodes import Graph, Node
+from axiomjit.interop.dask_plans import Planned, is_array
+from axiomjit.symbolic.dims import Dim, evaluate
+
+_UNKNOWN: Final = 1_000_003
+"""The length that stands for one that is not known, plus the number of its blocks."""
+
+
+def stand_ins(values: Sequence[Any], names: Sequence[str]) -> tuple[Any, ...]:
+    """The arguments, with arrays of the whole shapes and without memory in place of Dask's.
+
+    Raises:
+        GraphTypeError: the blocks of an array are no NumPy arrays.
+    """
+    return tuple(map(_stand_in, values, names))
+
+
+def _stand_in(value: Any, name: str) -> Any:
+    if not is_array(type(value)):
+        return value
+    meta = value._meta
+    if type(meta) is not np.ndarray:
+        kind = type(meta)
+        raise GraphTypeError(
+            f"argument {name}, a Dask array",
+            f"blocks that are a {kind.__module__}.{kind.__name__}",
+            f"give one whose blocks are NumPy arrays, as by {name}.map_blocks(numpy.asarray)",
+            user_location(),
+        )
+    shape = tuple(
+        _UNKNOWN + len(cut) if isnan(n) else int(n)
+        for n, cut in zip(value.shape, value.chunks, strict=True)
+    )
+    strides: list[int] = []
+    step = value.dtype.itemsize
+    for n in reversed(shape):
+        strides.insert(0, step)
+        step = step * max(n, 1) % (1 << 62)
+    return as_strided(np.zeros((), value.dtype), shape, strides)
+
+
+def described(arguments: Any) -> Any:
+    """Arguments, also in containers, with empty Dask arrays in place of each `axiomjit.spec`."""
+    import dask.array as da
+
+    leaves, structure = flatten_tree(arguments)
+    arrays = (
+        da.empty(one.shape, one.dtype, chunks=-1 if one.chunks is None else one.chunks)
+        if isinstance(one, Spec)
+        else one
+        for one in leaves
+    )
+    return unflatten_tree(structure, arrays)
+
+
+def answer(trace: WholeTrace) -> Any:
+    """The results of a call, as Dask arrays in the function's containers; nothing is computed.
+
+    Raises:
+        GraphTypeError, GraphValueError: no stages can answer the call.
+    """
+    from axiomjit.interop.dask_arrays import Arrays
+
+    planned = Planned(trace)
+    arrays = Arrays(planned)
+    by_number = dict(_numbered(trace, planned.classified.graph))
+    return unflatten_tree(trace.structure, _leaves(trace, planned, arrays, by_number))
+
+
+def _numbered(trace: WholeTrace, graph: Graph) -> Iterator[tuple[int, Node]]:
+    numbers = sorted({n for n, _ in trace.leaves if n is not None})
+    yield from zip(numbers, graph.outputs, strict=True)
+
+
+def _leaves(
+    trace: WholeTrace, planned: Planned, arrays: Any, results: Mapping[int, Node]
+) -> Iterator[object]:
+    for number, value in trace.leaves:
+        if isinstance(value, Dim):
+            yield evaluate(value, planned.values)
+        elif number is None:
+            yield value
+        elif isinstance(value, OfArgument) and value.is_itself:
+            yield trace.arguments[value.position]
+        else:
+            yield arrays.result(results[number])
+
+
+def report(trace: WholeTrace) -> str:
+    """The classes of the axes, and the stages of a call, as text."""
+    from axiomjit.scale.report import report_text
+
+    planned = Planned(trace)
+    return report_text(planned.classified, planned.stages, planned.arguments, planned.values)

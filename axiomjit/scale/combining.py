@@ -1,0 +1,156 @@
+"""States of blocks, combined in a tree and finished: what stands between two stages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from axiomjit.base.dtypes import DType
+from axiomjit.base.errors import GraphValueError
+from axiomjit.graph.primitives import FoldRule, UfuncFold
+from axiomjit.graph.reductions import StateFold, in_arrays
+from axiomjit.scale.counts import COUNTED
+from axiomjit.scale.moments import SquaresFold
+from axiomjit.scale.tasks import State
+from axiomjit.scale.tokens import token_of
+
+
+class Combining:
+    """Combines the states of a fold, block after block, in the order of the blocks.
+
+    `final` also gives the result: one array, or a tuple where a state has several values.
+    """
+
+    __slots__ = ("_token", "dtype", "final", "fold")
+
+    def __init__(self, fold: FoldRule, dtype: DType, final: bool) -> None:
+        """Take the fold and the dtype of its result."""
+        self.fold, self.dtype, self.final = fold, dtype, final
+        self._token = token_of("combining", fold, dtype, final)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Combining, (self.fold, self.dtype, self.final)
+
+    def __dask_tokenize__(self) -> object:
+        return "axiomjit", self._token
+
+    __name__ = "combined"
+
+    def __call__(self, states: Any, axis: object = None, keepdims: object = None) -> Any:
+        """The state of nested lists of states, or its result."""
+        found: State = None
+        for one in _flat(states):
+            found = one if found is None else self._combined(found, one)
+        return self._finished(found) if self.final else found
+
+    def _combined(self, one: tuple[np.ndarray, ...], other: State) -> State:
+        if other is None:
+            return one
+        if isinstance(self.fold, UfuncFold):
+            return (np.asarray(self.fold.combine.evaluate(one[0], other[0])),)
+        if self.fold == COUNTED:
+            return (np.asarray(one[0] + other[0]),)
+        if isinstance(self.fold, SquaresFold):
+            return self.fold.combined(one, other)
+        assert isinstance(self.fold, StateFold)
+        made = in_arrays(self.fold.outputs, [*one, *other])
+        pairs = zip(made, self.fold.parts, strict=True)
+        return tuple(np.asarray(value).astype(part, copy=False) for value, part in pairs)
+
+    def _finished(self, state: State) -> Any:
+        if state is None:
+            raise GraphValueError(
+                f"{self.fold} of an axis in blocks",
+                "no elements in any block, and no identity",
+                "fold only where there are elements, or give an initial value",
+            )
+        if not isinstance(self.fold, StateFold):
+            return state[-1].astype(self.dtype, copy=False)
+        return state[0] if len(state) == 1 else state
+
+
+class Continuing:
+    """Continues the running fold of a block behind the blocks in front of it."""
+
+    __slots__ = ("_token", "dtype", "fold")
+
+    def __init__(self, fold: UfuncFold, dtype: DType) -> None:
+        """Take the fold and the dtype of its result."""
+        self.fold, self.dtype = fold, dtype
+        self._token = token_of("continuing", fold, dtype)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Continuing, (self.fold, self.dtype)
+
+    def __dask_tokenize__(self) -> object:
+        return "axiomjit", self._token
+
+    __name__ = "continued"
+
+    def __call__(self, block: np.ndarray, before: np.ndarray) -> np.ndarray:
+        """The running fold of the block, which goes on from `before`."""
+        found: np.ndarray = self.fold.combine.evaluate(before, block)
+        return found.astype(self.dtype, copy=False)
+
+
+class AsBlock:
+    """The state of one value as a block of one element along the last axis."""
+
+    __slots__ = ()
+
+    def __dask_tokenize__(self) -> object:
+        return "axiomjit.block"
+
+    __name__ = "total"
+
+    def __call__(self, state: tuple[np.ndarray, ...]) -> np.ndarray:
+        """The block."""
+        return state[0][..., None]
+
+
+class Chosen:
+    """Takes one of several values that a task has made."""
+
+    __slots__ = ("number",)
+
+    def __init__(self, number: int) -> None:
+        """Take the number of the value."""
+        self.number = number
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Chosen, (self.number,)
+
+    def __dask_tokenize__(self) -> object:
+        return "axiomjit.chosen", self.number
+
+    __name__ = "chosen"
+
+    def __call__(self, values: Any) -> Any:
+        """The value."""
+        return values[self.number]
+
+
+class SameState:
+    """The chunk function of a reduction whose blocks are states already."""
+
+    __slots__ = ()
+
+    def __dask_tokenize__(self) -> object:
+        return "axiomjit.state"
+
+    __name__ = "state"
+
+    def __call__(self, state: Any, axis: object = None, keepdims: object = None) -> Any:
+        """The state."""
+        return state
+
+
+def _flat(states: Any) -> Iterator[State]:
+    """The states in nested lists, in order."""
+    if isinstance(states, list):
+        for one in states:
+            yield from _flat(one)
+    else:
+        yield states

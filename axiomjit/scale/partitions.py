@@ -1,0 +1,107 @@
+"""How a dimension is cut into blocks, and which part of a cut dimension a value has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from axiomjit.base.records import Record
+from axiomjit.symbolic.dims import Dim, Symbol, evaluate
+
+FAR: Final = 1 << 60
+"""The distance of the outer ends of the first and the last block from their inner ends."""
+
+
+class Partition(Record):
+    """The lengths of the blocks of a dimension, in order; None for a length that is not known."""
+
+    lengths: tuple[int | None, ...]
+
+    def __str__(self) -> str:
+        shown = ", ".join("?" if n is None else str(n) for n in self.lengths[:4])
+        return f"({shown}{', ...' if len(self.lengths) > 4 else ''})"
+
+    @property
+    def count(self) -> int:
+        """The number of blocks."""
+        return len(self.lengths)
+
+    @property
+    def is_known(self) -> bool:
+        """True if all lengths are known."""
+        return None not in self.lengths
+
+    @property
+    def known(self) -> tuple[int, ...]:
+        """The lengths, all of them known."""
+        return tuple(n for n in self.lengths if n is not None)
+
+    @property
+    def total(self) -> int:
+        """The sum of the lengths, all of them known."""
+        return sum(self.known)
+
+    def ends(self) -> list[tuple[int, int]]:
+        """The start and the end of each block; the outer ends are far away.
+
+        Values that are longer than the dimension have their surplus in the outer blocks.
+        """
+        starts = [0]
+        for n in self.known:
+            starts.append(starts[-1] + n)
+        starts[0], starts[-1] = -FAR, FAR
+        return [(starts[k], starts[k + 1]) for k in range(self.count)]
+
+
+class Place(Record):
+    """The part of a cut dimension that a dimension of a value has.
+
+    Index 0 of the value lies at `origin`, and the value has `length` elements there.
+    """
+
+    partition: Partition
+    origin: int
+    length: int
+
+    @property
+    def is_whole(self) -> bool:
+        """True if the value has exactly the elements of the dimension."""
+        if not self.partition.is_known:
+            return self.origin == 0
+        return self.origin == 0 and self.length == self.partition.total
+
+    def lengths(self) -> tuple[int | None, ...]:
+        """The number of the value's elements in each block."""
+        if not self.partition.is_known:
+            return self.partition.lengths
+        end = self.origin + self.length
+        return tuple(
+            max(0, min(high, end) - max(low, self.origin)) for low, high in self.partition.ends()
+        )
+
+
+Places = tuple[Place | None, ...]
+"""The place of each dimension; None for one that is not cut."""
+
+
+def sliced(place: Place, start: int, step: int, count: int) -> Partition:
+    """The blocks of every `step`-th element of a value, without those that have none."""
+    lengths = []
+    low = 0
+    for n in place.lengths():
+        assert n is not None
+        first, last = -(-(low - start) // step), (low + n - 1 - start) // step
+        if step < 0:
+            first, last = -(-(low + n - 1 - start) // step), (low - start) // step
+        lengths.append(max(0, min(last, count - 1) - max(first, 0) + 1) if n else 0)
+        low += n
+    kept = [n for n in (lengths if step > 0 else lengths[::-1]) if n]
+    return Partition(tuple(kept) or (0,))
+
+
+Values = Mapping[Symbol, int]
+
+
+def number(length: Dim, values: Values) -> int:
+    """The value of a length."""
+    return evaluate(length, values)

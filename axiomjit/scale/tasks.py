@@ -1,0 +1,199 @@
+"""What a task of a stage runs: the graph of a block, compiled once per process."""
+
+from __future__ import annotations
+
+import pickle
+import zlib
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from axiomjit.base.bounded_tables import BoundedTable
+from axiomjit.base.errors import GraphTypeError, GraphValueError
+from axiomjit.base.records import Record
+from axiomjit.graph.execution import run_block
+from axiomjit.graph.indexing_ops import lengths_of
+from axiomjit.graph.nodes import Graph
+from axiomjit.scale.block_graphs import BlockGraph, block_length, first_place, last_place
+from axiomjit.scale.partitions import Values
+from axiomjit.scale.tokens import token_of
+from axiomjit.symbolic.dims import Dim, Symbol, evaluate, symbols_in
+
+MOST_PROGRAMS: Final = 512
+"""The most programs of tasks that a process keeps."""
+State = tuple[np.ndarray, ...] | None
+"""The state of a fold in a block; None without elements."""
+
+
+class Program(Record):
+    """What a task computes.
+
+    `slots` has for each input the position that it is, None for a block. `lengths` are known in
+    every block; `measured` has, for the symbol of a block's length, the input and dimension that
+    have it; `positions` the number of the input with ranges by grid axis. `partial` says which
+    targets are states, `needs_elements` which of them have none of no element; `used` are the
+    symbols of the graph.
+    """
+
+    graph: Graph
+    slots: tuple[Dim | None, ...]
+    lengths: tuple[tuple[Symbol, int], ...]
+    measured: tuple[tuple[Symbol, int, int], ...]
+    derived: tuple[tuple[Symbol, Dim], ...]
+    positions: tuple[tuple[int, int], ...]
+    counts: tuple[int, ...]
+    partial: tuple[bool, ...]
+    needs_elements: tuple[Dim | None, ...]
+    names: tuple[str, ...]
+    used: tuple[Symbol, ...]
+
+
+_programs: Final[BoundedTable[str, Program]] = BoundedTable(limit=MOST_PROGRAMS)
+
+
+class BlockTask:
+    """A function of blocks that runs a program; small to pickle, and equal by its token."""
+
+    __slots__ = ("_packed", "token")
+
+    def __init__(self, token: str, packed: bytes) -> None:
+        """Take the token and the compressed pickle of a program."""
+        self.token, self._packed = token, packed
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return BlockTask, (self.token, self._packed)
+
+    def __dask_tokenize__(self) -> object:
+        return "axiomjit", self.token
+
+    def __repr__(self) -> str:
+        return f"<stage {self.token[:8]}>"
+
+    __name__ = "stage"
+
+    @property
+    def program(self) -> Program:
+        """The program, unpickled once per process."""
+        found = _programs.get(self.token)
+        if found is None:
+            found = pickle.loads(zlib.decompress(self._packed))  # noqa: S301  # from our own graph
+            _programs.keep(self.token, found)
+        return found
+
+    def __call__(self, *blocks: Any) -> Any:
+        """The targets of a block: an array or state, or a list where there are several."""
+        program = self.program
+        given = [_only(block) for block in blocks]
+        taken = iter(given)
+        arrays = [
+            None if slot is not None else _plain(next(taken), name)
+            for slot, name in zip(program.slots, program.names, strict=True)
+        ]
+        known = _lengths(program, arrays, given)
+        for k, slot in enumerate(program.slots):
+            if slot is not None:
+                arrays[k] = np.array(evaluate(slot, known))
+        made = run_block(program.graph, arrays, {one: known[one] for one in program.used})
+        found: list[Any] = []
+        first = 0
+        for number, partial, elements in zip(
+            program.counts, program.partial, program.needs_elements, strict=True
+        ):
+            mine = made[first : first + number]
+            first += number
+            if not partial:
+                found.append(mine[0])
+            elif elements is not None and not evaluate(elements, known):
+                found.append(None)
+            else:
+                found.append(tuple(mine))
+        return found[0] if len(found) == 1 else found
+
+
+def block_task(block: BlockGraph, values: Values, partial: Sequence[bool],
+               needs_elements: Sequence[bool], names: Sequence[str],
+               grids: Sequence[int]) -> BlockTask:  # fmt: skip
+    """The task of a stage.
+
+    Args:
+        block: The graph of a block.
+        values: The values of the symbols of whole lengths.
+        partial: For each target, True if it is a state.
+        needs_elements: For each target, True if its fold has no state of no elements.
+        names: The names of the inputs, for errors.
+        grids: The grid axes whose ranges are further inputs, in this order.
+    """
+    measured: dict[Symbol, tuple[int, int]] = {}
+    for place, one in enumerate(block.inputs):
+        for d, span in enumerate(() if isinstance(one, Dim) else one.spans):
+            if span is not None and span.is_plain:
+                measured.setdefault(block_length(span.grid), (place, d))
+    inputs = sum(not isinstance(one, Dim) for one in block.inputs)
+    nodes = (*block.graph.inputs, *block.graph.nodes)
+    used = symbols_in(*(length for node in nodes for length in lengths_of(node)))
+    program = Program(
+        block.graph,
+        tuple(one if isinstance(one, Dim) else None for one in block.inputs),
+        tuple(sorted(((s, n) for s, n in values.items()), key=lambda item: item[0].name)),
+        tuple((symbol, *where) for symbol, where in measured.items()),
+        block.derived,
+        tuple((grid, inputs + k) for k, grid in enumerate(grids)),
+        block.counts,
+        tuple(partial),
+        tuple(n if needs else None for n, needs in zip(block.reduced, needs_elements, strict=True)),
+        tuple(names),
+        tuple(sorted(used, key=lambda symbol: symbol.name)),
+    )
+    found = token_of(program)
+    if found not in _programs:  # else the plans of its graph stay
+        _programs.keep(found, program)
+    return BlockTask(found, zlib.compress(pickle.dumps(program), 9))
+
+
+def _only(block: Any) -> Any:
+    """A block, out of the lists in which Dask passes it where an axis has one block."""
+    while type(block) is list:
+        (block,) = block
+    return block
+
+
+def _plain(value: Any, name: str) -> Any:
+    if isinstance(value, int | float | complex):
+        return value
+    if type(value) is np.ndarray:
+        return value
+    if isinstance(value, np.generic) or type(value) is np.memmap:
+        return np.asarray(value)
+    raise GraphTypeError(
+        f"a block of {name} in a compiled call",
+        f"a {type(value).__module__}.{type(value).__name__}",
+        "give arrays whose blocks are NumPy arrays, as by x.map_blocks(numpy.asarray)",
+    )
+
+
+def _lengths(program: Program, arrays: Sequence[Any], given: Sequence[Any]) -> Mapping[Symbol, int]:
+    """The values of all symbols for a block."""
+    known = dict(program.lengths)
+    for grid, place in program.positions:
+        first, last, length = np.asarray(given[place]).reshape(-1).tolist()
+        known[first_place(grid)], known[last_place(grid)] = first, last
+        known[block_length(grid)] = length
+    for symbol, place, d in program.measured:
+        known[symbol] = arrays[place].shape[d]
+    for symbol, length in program.derived:
+        known[symbol] = evaluate(length, known)
+    for node, array, name in zip(program.graph.inputs, arrays, program.names, strict=True):
+        if isinstance(array, np.ndarray):
+            _check_shape(array, tuple(evaluate(n, known) for n in node.shape), name)
+    return known
+
+
+def _check_shape(array: np.ndarray, wanted: tuple[int, ...], name: str) -> None:
+    if array.shape == wanted:
+        return
+    raise GraphValueError(
+        f"a block of {name} of shape {wanted}",
+        f"one of shape {array.shape}",
+        "give arrays whose chunks say the lengths of their blocks, and whose blocks fit each other",
+    )
