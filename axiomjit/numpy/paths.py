@@ -13,8 +13,8 @@ from axiomjit.numpy.results import Result, Same, View
 
 MOST_STATEMENTS: Final = 200
 """A segment is run when its path has this many operations."""
-MOST_BYTES: Final = 2**28
-"""A segment is run when its leaves have this many bytes, so that dropped arrays are freed."""
+MOST_BYTES: Final = 2**26
+"""A segment is run when it keeps leaves of more bytes that nobody else holds any more."""
 
 
 MOST_STATES: Final = 20_000
@@ -53,6 +53,7 @@ class State:
         reads: The value numbers of the last operation's operands.
         written: The value numbers of arrays whose memory the last operation writes into.
         numbers: The number of value numbers so far.
+        bytes: The bytes of the leaves so far.
         arguments: The names of the arguments so far.
         line: The user's instruction at which the path began (`user_place`).
         where: The user's line of the last operation, `file:line`.
@@ -119,7 +120,11 @@ class State:
 
     def is_full(self) -> bool:
         """True if the segment is to be run before the next operation."""
-        return self.depth >= MOST_STATEMENTS or self.bytes > MOST_BYTES
+        return self.depth >= MOST_STATEMENTS
+
+    def is_heavy(self) -> bool:
+        """True if the segment is to be run before the next operation where its leaves are dead."""
+        return self.bytes > MOST_BYTES
 
     def path(self) -> Iterator[State]:
         """The states from behind the root up to this one."""

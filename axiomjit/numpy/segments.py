@@ -25,10 +25,11 @@ from axiomjit.numpy.calls import Call
 from axiomjit.numpy.facts import Facts, facts_of, is_lazy_type
 from axiomjit.numpy.handles import Handle, ViewOf, concrete, value_of
 from axiomjit.numpy.operations import WRITES, Operation
-from axiomjit.numpy.paths import CUT, State, Summary, forget_old_paths
+from axiomjit.numpy.paths import CUT, MOST_BYTES, State, Summary, forget_old_paths
 from axiomjit.numpy.programs import program_of, run_one
 from axiomjit.numpy.results import Result, Same, View
 from axiomjit.numpy.statements import UnrecordedError
+from axiomjit.numpy.temporaries import run_operator
 
 _count_segment: Final = counter("segments")
 _count_copy: Final = counter("shared_copies")
@@ -112,7 +113,8 @@ class Segment:
         return number
 
     def _leaf(self, value: Any, facts: Facts) -> None:
-        self.arguments.append(value)
+        if not self._is_learning:  # what runs at once frees its memory as NumPy does
+            self.arguments.append(value)
         self._go_to(self._at.leaf(facts))
 
     def _keep(self, handle: Handle | None, number: int, computed: bool) -> None:
@@ -152,7 +154,7 @@ class Segment:
         with self._lock:
             if not self.is_open:
                 raise RestartError
-            if self._at.is_full():  # asked before the leaves, which alone may fill a segment
+            if self._is_full():
                 self.finish()
                 raise RestartError
             call = Call(operation, args, kwargs, self.number)
@@ -165,6 +167,18 @@ class Segment:
             if following is not None and not self._is_learning:
                 return self._take(call, following, words)
             return self._learn(call, following)
+
+    def _is_full(self) -> bool:
+        """True if the segment is to be run before the next operation.
+
+        That is so, too, if it keeps large leaves that the program has dropped.
+        """
+        at, values = self._at, self.values
+        if at.is_full() or self._is_learning or not at.is_heavy():
+            return at.is_full()
+        leaves = at.summary.leaves
+        dead = [values[n]._facts.nbytes for n in leaves if getrefcount(values[n]) <= _UNHELD]
+        return sum(dead) > MOST_BYTES
 
     def _known(self, call: Call) -> tuple[State | None, Sequence[Any]]:
         """The next state for a call, and the varying numbers that become arguments.
@@ -203,14 +217,13 @@ class Segment:
             self.finish()
             raise RestartError
         self._settle()
-        args = [concrete(one) for one in call.args]
-        kwargs = {name: concrete(one) for name, one in call.kwargs.items()}
-        given = run_one(call.operation, args, kwargs)
+        dying = CURRENT.dying if call.operation.sign and not call.kwargs else ()
+        given = _run_at_once(call, dying)
         several = given if isinstance(given, tuple | list) else (given,)
         if following is None:
             results = self._results(call, several)
             if results is None:
-                if call.operation in WRITES:
+                if call.operation in WRITES or dying:
                     raise AssertionError(call.operation)
                 at.unrecorded.add(call.key)
                 raise UnrecordedError
@@ -220,7 +233,7 @@ class Segment:
         self._behind = following
         for k in following.written:
             self._computed[k] = True
-        return self._handles(call, following, first, several)
+        return self._handles(call, following, first, several, place)
 
     def _results(self, call: Call, values: Sequence[Any]) -> tuple[Result, ...] | None:
         """The results of an operation, from their values; None if no handle can stand for one."""
@@ -237,7 +250,9 @@ class Segment:
             found.append(result)
         return tuple(found)
 
-    def _handles(self, call: Call, state: State, number: int, values: Sequence[Any]) -> Any:
+    def _handles(
+        self, call: Call, state: State, number: int, values: Sequence[Any], place: Any = None
+    ) -> Any:
         """The handles of an operation's results, pending where the value is None."""
         made: list[Any] = []
         for result, value in zip(state.results, values, strict=True):
@@ -249,6 +264,7 @@ class Segment:
                 continue
             handle = _NEW(self._kind)
             handle._array, handle._link, computed = value, None, True
+            handle._place = place
             if isinstance(result, View):
                 root = call.operand(result.of).root()
                 handle._link = ViewOf(root, (call.operation, call.args, call.kwargs))
@@ -305,7 +321,7 @@ class Segment:
         if not self._is_learning:
             self._run(self.state)
             self._computed = self._are_computed()
-            self._behind, self.state, self.values = self.state, NOWHERE, []
+            self._behind, self.state, self.values, self.arguments = self.state, NOWHERE, [], []
             self._is_learning = True
 
     def _run(self, at: State) -> None:
@@ -359,6 +375,14 @@ class Segment:
         for number in reversed(summary.views):
             found[number] = found[self.values[number].root()._number]
         return found
+
+
+def _run_at_once(call: Call, dying: Sequence[Handle]) -> Any:
+    """The result of a call on NumPy arrays; NumPy may write it into operands that die."""
+    if dying:
+        return run_operator(call.operation, call.args, dying)
+    args = [concrete(one) for one in call.args]
+    return run_one(call.operation, args, {k: concrete(one) for k, one in call.kwargs.items()})
 
 
 def _held(summary: Summary, values: Sequence[Any]) -> tuple[int, ...]:
@@ -452,9 +476,11 @@ class _Current(threading.local):
     """The segment of this thread, and its lock.
 
     `last` are the state and the program of the last segment that ran; None before the first.
+    `dying` are the operands of the operator that runs which die with it.
     """
 
     kind: Any = Handle
+    dying: Sequence[Handle] = ()
 
     def __init__(self) -> None:
         self.lock = new_lock()
