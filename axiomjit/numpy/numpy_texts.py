@@ -7,93 +7,114 @@ their order.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
+from axiomjit.numpy.facts import Facts
 from axiomjit.numpy.paths import State
 from axiomjit.numpy.results import View
+from axiomjit.numpy.statements import Statement
 
 MOST_NESTED: Final = 20
 """Operations inside each other; Python's parser has a limit."""
-_NAME: Final = re.compile(r"\bv\d+\b")
 
 
-class _Waiting(NamedTuple):
-    """A value whose only reader is still to come, and how deep its text is nested."""
+class _Value(NamedTuple):
+    """A value whose only reader is still to come.
 
-    name: str
+    Attributes:
+        number: Its value number.
+        text: What computes it.
+        read: The value numbers of the names in the text.
+        depth: The operations inside each other in the text.
+        is_view: True for a view.
+    """
+
+    number: int
     text: str
+    read: frozenset[int]
     depth: int
     is_view: bool
 
 
-def numpy_lines(statements: Sequence[State], returned: Sequence[int]) -> list[str]:
+class _Line(NamedTuple):
+    """A statement, and the value numbers of its names."""
+
+    text: str
+    named: frozenset[int]
+
+
+def numpy_lines(path: Iterable[State], returned: Sequence[int]) -> list[str]:
     """The statements for NumPy; each name is deleted behind its last use.
 
     Args:
-        statements: The states of a path that are operations.
+        path: The states of a path.
         returned: The value numbers that the segment returns.
     """
-    uses = Counter(name for one in statements for name in _NAME.findall(one.statement))
-    kept = set(_names(returned)).union(*(_names(one.written) for one in statements))
-    waiting: list[_Waiting] = []
-    lines: list[str] = []
-    for one in statements:
-        name, called = _result(one)
-        inside = _inside(waiting, called, bool(one.written))
+    operations = [(one, one.statement) for one in path if one.statement]
+    uses = Counter(k for _, statement in operations for k in statement.read)
+    kept = {*returned, *(k for one, _ in operations for k in one.written)}
+    waiting: list[_Value] = []
+    lines: list[_Line] = []
+    for one, statement in operations:
+        inside = _inside(waiting, statement, bool(one.written))
         rest = waiting[: len(waiting) - len(inside)]
-        texts = {value.name: f"({value.text})" for value in inside}
-        called = _NAME.sub(lambda found, texts=texts: texts.get(found[0], found[0]), called)
-        depth = max((value.depth for value in inside), default=0) + 1
-        if name and uses[name] == 2 and name not in kept and depth < MOST_NESTED:
-            waiting = [*rest, _Waiting(name, called, depth, isinstance(one.results[0], View))]
+        made = _composed(one, statement, inside)
+        is_read_once = _is_one_value(one) and uses[made.number] == 1 and made.number not in kept
+        if is_read_once and made.depth < MOST_NESTED:
+            waiting = [*rest, made]
         else:
-            lines += [f"{value.name} = {value.text}" for value in rest]
-            lines.append(f"{name} = {called}" if name else called)
+            lines += map(_line, rest)
+            lines.append(_Line(statement.text(made.text), made.read.union(one.made())))
             waiting = []
-    lines += [f"{value.name} = {value.text}" for value in waiting]
-    return _with_deletions(lines, set(_names(returned)))
+    return _with_deletions([*lines, *map(_line, waiting)], returned)
 
 
-def _names(numbers: Iterable[int]) -> list[str]:
-    return [f"v{k}" for k in numbers]
+def _line(value: _Value) -> _Line:
+    return _Line(f"v{value.number} = {value.text}", value.read | {value.number})
 
 
-def _result(state: State) -> tuple[str, str]:
-    """The name of the only result of a statement, and what it is; no name for other statements."""
-    names = _names(state.made())
-    start = f"{names[0]} = " if len(names) == 1 else ""
-    if start and state.statement.startswith(start):
-        return names[0], state.statement.removeprefix(start)
-    return "", state.statement
+def _is_one_value(state: State) -> bool:
+    """True if an operation gives one new array or number, or one view."""
+    return state.container is None and isinstance(state.results[0], Facts | View)
 
 
-def _inside(waiting: Sequence[_Waiting], text: str, writes: bool) -> Sequence[_Waiting]:
-    """The last values that wait and that a text reads in the order in which they were made.
+def _inside(waiting: Sequence[_Value], statement: Statement, writes: bool) -> Sequence[_Value]:
+    """The last values that wait and that a statement reads in the order in which they were made.
 
-    A text that writes may have a view as its target, which stays a name.
+    One that writes may have a view as its target, which stays a name.
     """
-    read = _NAME.findall(text)
+    read = list(statement.read)
     count = 0
     for value in reversed(waiting):
-        if value.name not in read or (writes and value.is_view):
+        if value.number not in read or (writes and value.is_view):
             break
-        read = read[: read.index(value.name)]
+        read = read[: read.index(value.number)]
         count += 1
     return waiting[len(waiting) - count :]
 
 
-def _with_deletions(lines: Sequence[str], returned: set[str]) -> list[str]:
-    """The lines with each name deleted behind its last use, as NumPy frees arrays."""
+def _composed(state: State, statement: Statement, inside: Sequence[_Value]) -> _Value:
+    """What an operation gives, with the text of some operands in place of their names."""
+    texts = {value.number: f"({value.text})" for value in inside}
+    read = frozenset(k for k in statement.read if k not in texts)
+    return _Value(
+        state.numbers - 1,
+        statement.called(texts),
+        read.union(*(value.read for value in inside)),
+        max((value.depth for value in inside), default=0) + 1,
+        isinstance(state.results[0], View),
+    )
+
+
+def _with_deletions(lines: Sequence[_Line], returned: Iterable[int]) -> list[str]:
+    """The texts of lines; each name is deleted behind its last use, as NumPy frees arrays."""
     found: list[str] = []
     seen = set(returned)
     for line in reversed(lines):
-        names = dict.fromkeys(_NAME.findall(line))
-        dead = [name for name in names if name not in seen]
-        if dead:
-            found.append(f"del {', '.join(dead)}")
-        seen.update(names)
-        found.append(line)
+        if dead := sorted(line.named - seen):
+            found.append(f"del {', '.join(f'v{k}' for k in dead)}")
+        seen.update(line.named)
+        found.append(line.text)
     return found[::-1]

@@ -144,10 +144,11 @@ def text_of(state: State, returned: Sequence[int], for_numpy: bool = False) -> s
         returned: The value numbers.
         for_numpy: True for the text that NumPy runs (`numpy_lines`).
     """
-    statements = [one for one in state.path() if one.statement]
-    lines = [one.statement for one in statements]
+    path = state.path()
     if for_numpy:
-        lines = numpy_lines(statements, returned)
+        lines = numpy_lines(path, returned)
+    else:
+        lines = [one.statement.text() for one in path if one.statement]
     values = ", ".join(f"v{k}" for k in returned) + ("," if len(returned) == 1 else "")
     lines = [*lines, f"return ({values})"]
     return f"def segment({', '.join(state.arguments)}):\n    " + "\n    ".join(lines) + "\n"

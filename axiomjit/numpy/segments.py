@@ -25,7 +25,7 @@ from axiomjit.numpy.calls import Call
 from axiomjit.numpy.facts import Facts, facts_of, is_lazy_type
 from axiomjit.numpy.handles import Handle, ViewOf, concrete, value_of
 from axiomjit.numpy.operations import WRITES, Operation
-from axiomjit.numpy.paths import CUT, MOST_BYTES, State, Summary, forget_old_paths
+from axiomjit.numpy.paths import CUT, MOST_BYTES, MOST_STATEMENTS, State, Summary, forget_old_paths
 from axiomjit.numpy.programs import program_of, run_one
 from axiomjit.numpy.results import Result, Same, View
 from axiomjit.numpy.statements import UnrecordedError
@@ -174,11 +174,12 @@ class Segment:
         That is so, too, if it keeps large leaves that the program has dropped.
         """
         at, values = self._at, self.values
-        if at.is_full() or self._is_learning or not at.is_heavy():
-            return at.is_full()
-        leaves = at.summary.leaves
-        dead = [values[n]._facts.nbytes for n in leaves if getrefcount(values[n]) <= _UNHELD]
-        return sum(dead) > MOST_BYTES
+        if at.depth >= MOST_STATEMENTS:
+            return True
+        if self._is_learning or at.bytes <= MOST_BYTES:
+            return False
+        dead = [n for n in at.summary.leaves if getrefcount(values[n]) <= _UNHELD]
+        return sum([int(values[n]._facts.nbytes) for n in dead]) > MOST_BYTES
 
     def _known(self, call: Call) -> tuple[State | None, Sequence[Any]]:
         """The next state for a call, and the varying numbers that become arguments.
