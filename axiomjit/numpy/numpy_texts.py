@@ -2,7 +2,7 @@
 
 `v2 = v0 * 2.0` and `v3 = v2 + v1` become `v3 = (v0 * 2.0) + v1`, so that NumPy frees a value where
 the user's program does, and writes the sum into the memory of the product. All operations keep
-their order.
+their order; those of which nobody has the values any more are left out.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def numpy_lines(path: Iterable[State], returned: Sequence[int]) -> list[str]:
         path: The states of a path.
         returned: The value numbers that the segment returns.
     """
-    operations = [(one, one.statement) for one in path if one.statement]
+    operations = _needed([(one, one.statement) for one in path if one.statement], returned)
     uses = Counter(k for _, statement in operations for k in statement.read)
     kept = {*returned, *(k for one, _ in operations for k in one.written)}
     waiting: list[_Value] = []
@@ -69,6 +69,19 @@ def numpy_lines(path: Iterable[State], returned: Sequence[int]) -> list[str]:
             lines.append(_Line(statement.text(made.text), made.read.union(one.made())))
             waiting = []
     return _with_deletions([*lines, *map(_line, waiting)], returned)
+
+
+def _needed(
+    operations: Sequence[tuple[State, Statement]], returned: Iterable[int]
+) -> list[tuple[State, Statement]]:
+    """The operations that write, or whose values are returned or read by others that are needed."""
+    needed = set(returned)
+    found: list[tuple[State, Statement]] = []
+    for one, statement in reversed(operations):
+        if one.written or not needed.isdisjoint(one.made()):
+            needed.update(statement.read)
+            found.append((one, statement))
+    return found[::-1]
 
 
 def _line(value: _Value) -> _Line:

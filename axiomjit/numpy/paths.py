@@ -14,7 +14,7 @@ from axiomjit.numpy.statements import Statement
 
 MOST_STATEMENTS: Final = 200
 """A segment is run when its path has this many operations."""
-MOST_BYTES: Final = 2**26
+MOST_BYTES: Final = 2**24
 """A segment is run when it keeps leaves of more bytes that nobody else holds any more."""
 
 

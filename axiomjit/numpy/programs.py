@@ -32,6 +32,7 @@ from axiomjit.numpy.operations import FUNCTIONS, UFUNC_METHODS, Operation
 from axiomjit.numpy.paths import State
 from axiomjit.numpy.statements import Writer
 from axiomjit.runtime.codegen.kernel_cache import KERNELS
+from axiomjit.runtime.memory.allocation import with_recycling
 
 COMPILE_S: Final = 0.05
 """Seconds that compiling a segment takes, beside those for its statements."""
@@ -87,7 +88,7 @@ class Program:
                     refusal = error
         start = perf_counter()
         with np.errstate(all="ignore"):
-            found = self._plain(*arguments)
+            found = with_recycling(self._plain, *arguments)
         self.spent_s += perf_counter() - start
         if refusal is not None:
             self._refuse(refusal)

@@ -11,16 +11,16 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from sys import getrefcount
 from types import CodeType
-from typing import Any, Final
+from typing import Any, Final, ParamSpec, TypeVar
 
 import numpy as np
 
 from axiomjit.base.counters import counter
 from axiomjit.base.locks import Lock, new_lock
-from axiomjit.base.origins import user_place
+from axiomjit.base.origins import user_location, user_place
 from axiomjit.numpy.calls import Call
 from axiomjit.numpy.facts import Facts, facts_of, is_lazy_type
 from axiomjit.numpy.handles import Handle, ViewOf, concrete, value_of
@@ -30,6 +30,7 @@ from axiomjit.numpy.programs import program_of, run_one
 from axiomjit.numpy.results import Result, Same, View
 from axiomjit.numpy.statements import UnrecordedError
 from axiomjit.numpy.temporaries import run_operator
+from axiomjit.runtime.memory.allocation import with_recycling
 
 _count_segment: Final = counter("segments")
 _count_copy: Final = counter("shared_copies")
@@ -39,6 +40,8 @@ ROOT: Final = State(None)
 """The state at which all paths begin."""
 
 
+P = ParamSpec("P")
+R = TypeVar("R")
 _NEW: Final[Callable[[type], Any]] = object.__new__
 MOST_CALLS: Final = 16
 """Calls behind which a view is known by its memory only, so that chains of views end."""
@@ -169,16 +172,18 @@ class Segment:
             return self._learn(call, following)
 
     def _is_full(self) -> bool:
-        """True if the segment is to be run before the next operation.
-
-        That is so, too, if it keeps large leaves that the program has dropped.
-        """
-        at, values = self._at, self.values
-        if at.depth >= MOST_STATEMENTS:
+        """True if the segment is to be run before the next operation."""
+        if self._at.depth >= MOST_STATEMENTS:
             return True
+        return self._keeps_dead_leaves() and user_location() != self._at.where
+
+    def _keeps_dead_leaves(self) -> bool:
+        """True if the segment keeps large arrays that the program has dropped."""
+        at, values = self._at, self.values
         if self._is_learning or at.bytes <= MOST_BYTES:
             return False
-        dead = [n for n in at.summary.leaves if getrefcount(values[n]) <= _UNHELD]
+        leaves = at.summary.leaves
+        dead = leaves.keys() - _held(at.summary, values, leaves)
         return sum([int(values[n]._facts.nbytes) for n in dead]) > MOST_BYTES
 
     def _known(self, call: Call) -> tuple[State | None, Sequence[Any]]:
@@ -219,7 +224,7 @@ class Segment:
             raise RestartError
         self._settle()
         dying = CURRENT.dying if call.operation.sign and not call.kwargs else ()
-        given = _run_at_once(call, dying)
+        given = with_recycling(_run_at_once, call, dying)
         several = given if isinstance(given, tuple | list) else (given,)
         if following is None:
             results = self._results(call, several)
@@ -328,7 +333,7 @@ class Segment:
     def _run(self, at: State) -> None:
         """Run the program of a path, and store the values that are referenced outside."""
         summary, values = at.summary, self.values
-        returned = _held(summary, values)
+        returned = _held(summary, values, summary.new)
         if returned or summary.written:
             program = at.programs.get(returned)
             if program is None:
@@ -386,13 +391,13 @@ def _run_at_once(call: Call, dying: Sequence[Handle]) -> Any:
     return run_one(call.operation, args, {k: concrete(one) for k, one in call.kwargs.items()})
 
 
-def _held(summary: Summary, values: Sequence[Any]) -> tuple[int, ...]:
-    """The numbers of new values whose handles are referenced outside the segment.
+def _held(summary: Summary, values: Sequence[Any], numbers: Iterable[int]) -> tuple[int, ...]:
+    """Those of some value numbers whose handles are referenced outside the segment.
 
     A view that nobody holds is no reason to keep the array that it is a view of.
     """
     if not summary.views:
-        return tuple([n for n in summary.new if getrefcount(values[n]) > _UNHELD])
+        return tuple([n for n in numbers if getrefcount(values[n]) > _UNHELD])
     extra: dict[int, int] = {}
     for number in summary.views:
         handle = values[number]
@@ -401,7 +406,18 @@ def _held(summary: Summary, values: Sequence[Any]) -> tuple[int, ...]:
             for one in (link.root, *link.made[1]):
                 if isinstance(one, Handle) and one._segment is handle._segment:
                     extra[one._number] = extra.get(one._number, 0) + 1
-    return tuple([n for n in summary.new if getrefcount(values[n]) - extra.get(n, 0) > _UNHELD])
+    return tuple([n for n in numbers if getrefcount(values[n]) - extra.get(n, 0) > _UNHELD])
+
+
+def run_freely(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    """The result of a function of NumPy's that may make large arrays.
+
+    Before, the segment of this thread is run if it keeps large arrays that the program has dropped.
+    """
+    segment = CURRENT.segment
+    if segment.state.bytes > MOST_BYTES and segment._keeps_dead_leaves():
+        segment.finish()
+    return with_recycling(function, *args, **kwargs)
 
 
 def _shorten(view: Handle) -> None:

@@ -32,8 +32,11 @@ from axiomjit.numpy.operations import Operation
 LEAST_BYTES: Final = 256 * 1024
 """Bytes of an operand from which on NumPy reuses its memory."""
 MOST_CODES: Final = 200
-Producers = Mapping[int, Sequence[int]]
-"""The instructions that push the operands of operators, by the operator's own: offsets in bytes."""
+Producers = Mapping[int, Sequence[range]]
+"""The instructions that push the operands of operators, by the operator's own.
+
+They are offsets in bytes; a running call may be at any of its instruction's.
+"""
 
 
 def temporaries(left: Any, right: Any) -> tuple[Handle, ...]:
@@ -48,16 +51,17 @@ def temporaries(left: Any, right: Any) -> tuple[Handle, ...]:
     if not found or left is right:
         return ()
     frame = sys._getframe(3)
-    code = frame.f_code
-    producers = _producers(code).get(frame.f_lasti, ())
-    made = [(code, offset) for offset in producers]
-    return tuple([one for one in found if _maker(one) in made])
+    producers = _producers(frame.f_code).get(frame.f_lasti, ())
+    return tuple([one for one in found if _is_made_by(one, frame.f_code, producers)])
 
 
-def _maker(handle: Handle) -> Any:
-    """The instruction that made a handle, if its value was computed at once; else None."""
+def _is_made_by(handle: Handle, code: CodeType, instructions: Sequence[range]) -> bool:
+    """True if one of the instructions of some code made a handle with its value."""
     place = getattr(handle, "_place", None)
-    return place[0] if place else None
+    if not place:
+        return False
+    of, offset = place[0]
+    return of is code and any(offset in one for one in instructions)
 
 
 def run_operator(operation: Operation, args: Sequence[Any], dying: Sequence[Handle]) -> Any:
@@ -85,30 +89,30 @@ def _producers(code: CodeType) -> Producers:
 
 
 def _found_producers(code: CodeType) -> Producers:
-    found: dict[int, Sequence[int]] = {}
+    found: dict[int, Sequence[range]] = {}
     instructions = [*dis.get_instructions(code)]
     for at, one in enumerate(instructions):
         if one.opname == "BINARY_OP":
-            offsets = (_producer(instructions, at, depth) for depth in (-1, 0))
-            found[one.offset] = [offset for offset in offsets if offset is not None]
+            producers = (_producer(instructions, at, depth) for depth in (-1, 0))
+            found[one.offset] = [producer for producer in producers if producer]
     return found
 
 
-def _producer(instructions: Sequence[dis.Instruction], at: int, depth: int) -> int | None:
+def _producer(instructions: Sequence[dis.Instruction], at: int, depth: int) -> range:
     """The instruction in front of another one that pushes what lies at a depth of the stack.
 
-    None is for a value that comes along a jump, or from an instruction that moves values.
+    An empty range is for a value that comes along a jump, or from an instruction that moves values.
     """
     height = 0
     for k in range(at - 1, -1, -1):
         after = instructions[k + 1]
         one = instructions[k]
         if after.is_jump_target or one.opcode in _JUMPS or one.opname in _MOVES:
-            return None
+            return range(0)
         if height == depth:
-            return one.offset
+            return range(one.offset, after.offset)
         height -= dis.stack_effect(one.opcode, one.arg)
-    return None
+    return range(0)
 
 
 _JUMPS: Final = frozenset((*dis.hasjrel, *dis.hasjabs))
