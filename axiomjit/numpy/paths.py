@@ -118,6 +118,10 @@ class State:
         """The value numbers of the last operation's new results."""
         return range(0 if self.parent is None else self.parent.numbers, self.numbers)
 
+    def is_full(self) -> bool:
+        """True if the segment is to be run before the next operation."""
+        return self.depth >= MOST_STATEMENTS
+
     def path(self) -> Iterator[State]:
         """The states from behind the root up to this one."""
         states, state = [], self

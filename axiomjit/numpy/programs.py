@@ -130,7 +130,7 @@ class Program:
 
 def _function(text: str, functions: Any) -> Any:
     """The function that a text defines; `functions` is the object named `np` in it."""
-    space: dict[str, Any] = {"__name__": "axiomjit.numpy.segment", "np": functions}
+    space: dict[str, Any] = {"__name__": "segment", "np": functions}
     exec(compile(text, FILE_NAME, "exec"), space)
     function = space["segment"]
     tell_text(function.__code__, text)

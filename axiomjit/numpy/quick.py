@@ -18,7 +18,7 @@ from axiomjit.numpy.handles import Shared, ViewOf
 from axiomjit.numpy.operations import FUNCTIONS, GET, IN_PLACE, SET
 from axiomjit.numpy.paths import MOST_BYTES, State
 from axiomjit.numpy.segments import CURRENT, QUICK, Segment
-from axiomjit.numpy.temporaries import LEAST_BYTES, temporaries
+from axiomjit.numpy.temporaries import temporaries
 
 Way = Callable[..., Any]
 _NEW: Final[Callable[[type], Any]] = object.__new__
@@ -137,8 +137,6 @@ def reflected(general: Way) -> Way:
 
 def _slowly(general: Way, one: Any, other: Any) -> Any:
     """An operator's general way, with a note of the operands whose memory NumPy may use again."""
-    if one._facts.nbytes < LEAST_BYTES:
-        return general(one, other)
     CURRENT.dying = temporaries(one, other)
     try:
         return general(one, other)

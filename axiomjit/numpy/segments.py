@@ -25,7 +25,7 @@ from axiomjit.numpy.calls import Call
 from axiomjit.numpy.facts import Facts, facts_of, is_lazy_type
 from axiomjit.numpy.handles import Handle, ViewOf, concrete, value_of
 from axiomjit.numpy.operations import WRITES, Operation
-from axiomjit.numpy.paths import CUT, MOST_BYTES, MOST_STATEMENTS, State, Summary, forget_old_paths
+from axiomjit.numpy.paths import CUT, MOST_BYTES, State, Summary, forget_old_paths
 from axiomjit.numpy.programs import program_of, run_one
 from axiomjit.numpy.results import Result, Same, View
 from axiomjit.numpy.statements import UnrecordedError
@@ -173,7 +173,7 @@ class Segment:
 
     def _is_full(self) -> bool:
         """True if the segment is to be run before the next operation."""
-        if self._at.depth >= MOST_STATEMENTS:
+        if self._at.is_full():
             return True
         return self._keeps_dead_leaves() and user_location() != self._at.where
 

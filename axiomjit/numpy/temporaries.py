@@ -39,11 +39,13 @@ They are offsets in bytes; a running call may be at any of its instruction's.
 """
 
 
-def temporaries(left: Any, right: Any) -> tuple[Handle, ...]:
+def temporaries(left: Handle, right: Any) -> tuple[Handle, ...]:
     """The operands that die with the operator that the user's instruction runs.
 
     It is to be called by a function that the operator's method calls with the operands.
     """
+    if left._facts.nbytes < LEAST_BYTES:
+        return ()
     found: list[Handle] = []
     for one in (left, right):
         if isinstance(one, Handle) and one._link is None and getrefcount(one) <= _TEMPORARY:

@@ -180,6 +180,9 @@ def _start() -> None:
             _Process.pool = _Pool()
     except (ImportError, AttributeError, RuntimeError, OSError, ValueError):
         return
+    address = function_address("malloc_trim")  # of glibc, which keeps up to 64 MiB for NumPy
+    if address is not None:
+        ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_size_t)(address)(0)
 
 
 def recycled(make: Maker, shape: Sequence[int], dtype: np.dtype[Any]) -> Array:

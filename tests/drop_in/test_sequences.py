@@ -52,9 +52,9 @@ def forget_exports():
 def forget_readers():
     held = segments._held
 
-    def only_named(summary, values):
+    def only_named(summary, values, numbers):
         views = {values[n].root()._number for n in summary.views}
-        return tuple(n for n in held(summary, values) if n not in views)
+        return tuple(n for n in held(summary, values, numbers) if n not in views)
 
     return patch.object(segments, "_held", only_named)
 
@@ -62,7 +62,8 @@ def forget_readers():
 def reuse_constants():
     def first_words(state, first, call, words):
         made = state.then(call, first.results, first.container, ())
-        made.statement = first.statement + " if True else " + words[0]
+        text = f"{first.statement.called({})} if True else {words[0]}"
+        made.statement = first.statement.replace(parts=(text,), read=())
         made.words, made.arguments, made.line = tuple(words), (*state.arguments, *words), first.line
         return made
 

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 NUMPY, OURS = "numpy", "axiomjit.numpy"
 GOAL = 1.1
-"""The issue of the ratios: ours is at most this multiple of NumPy's."""
+"""Ours is to be at most this multiple of NumPy's, with kernels on disk."""
 SIZE, PASSES, CALLS = 2**26, 6, 4
 ROOT = Path(__file__).resolve().parents[2]
 
