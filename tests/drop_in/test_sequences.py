@@ -119,7 +119,9 @@ def test_planted_faults_are_found(name):
 
 def test_loops_end_segments():
     assert _longest_of_loop() <= 4
-    with patch.object(segments, "user_place", object):  # no place is that of the beginning
+    with patch.object(
+        segments, "user_place", lambda: ((object(), 0),)
+    ):  # no place is that of the beginning
         assert _longest_of_loop() > 50
 
 
