@@ -409,7 +409,7 @@ def _held(summary: Summary, values: Sequence[Any], numbers: Iterable[int]) -> tu
     return tuple([n for n in numbers if getrefcount(values[n]) - extra.get(n, 0) > _UNHELD])
 
 
-def run_freely(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+def run_freely(function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
     """The result of a function of NumPy's that may make large arrays.
 
     Before, the segment of this thread is run if it keeps large arrays that the program has dropped.

@@ -109,7 +109,7 @@ def _producer(instructions: Sequence[dis.Instruction], at: int, depth: int) -> r
     for k in range(at - 1, -1, -1):
         after = instructions[k + 1]
         one = instructions[k]
-        if after.is_jump_target or one.opcode in _JUMPS or one.opname in _MOVES:
+        if height < depth or after.is_jump_target or one.opcode in _JUMPS or one.opname in _MOVES:
             return range(0)
         if height == depth:
             return range(one.offset, after.offset)

@@ -207,7 +207,7 @@ def recycled(make: Maker, shape: Sequence[int], dtype: np.dtype[Any]) -> Array:
         pool.set_handler(before)
 
 
-def with_recycling(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+def with_recycling(function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
     """What a function gives; arrays that NumPy makes in it have memory from the pool, if any.
 
     So memory that is kept for compiled results is no second supply beside that of the system.

@@ -176,3 +176,8 @@ def test_programs_take_the_memory_that_they_take_in_numpy(name):
     with fresh_paths(1, 200):
         taken, _ = taken_bytes(run, lazy_numpy, None, None)
     assert taken <= GOAL * most + 16 * BESIDE
+
+
+def test_functions_may_have_a_parameter_of_any_name():
+    made = lazy_numpy.fromfunction(function=lambda i, j: i + j, shape=(80, 80))
+    assert (numpy.asarray(made) == numpy.add.outer(numpy.arange(80), numpy.arange(80))).all()
