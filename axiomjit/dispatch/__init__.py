@@ -33,6 +33,7 @@ Shared by equal programs and kernels, limited or small.
 - `axiomjit/dispatch/derivatives.py` `_KEPT`: derivatives of methods and ufuncs, 64 at most
 - `axiomjit/numpy/programs.py` `_programs`: programs of segments by their text, 2,000 at most
 - `axiomjit/scale/tasks.py` `_programs`: unpickled programs of tasks by their digest, 512 at most
+- `axiomjit/numpy/temporaries.py` `_known`: by code of users, the instructions behind operands
 - `axiomjit/numpy_rules/statistics.py` `_REGISTRIES`: by file, the warnings that were shown
 - `runtime/codegen/kernel_cache.py` `KERNELS`: machine code by the text of its kernel
 - `runtime/codegen/kernel_cache.py` `_alive`: the same, for all kernels that a plan may run

@@ -2,7 +2,7 @@
 
 Arrays are values until somebody looks: a segment of operations is recorded, and runs as one
 compiled function when a value is needed. Mutation, views, types and errors are NumPy's.
-May import `base`, `numpy_rules`, `functions`, `runtime.codegen`, `dispatch`.
+May import `base`, `numpy_rules`, `functions`, `runtime.codegen`, `runtime.memory`, `dispatch`.
 """
 
 from types import ModuleType

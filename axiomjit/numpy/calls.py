@@ -9,7 +9,14 @@ from axiomjit.numpy.facts import Facts
 from axiomjit.numpy.handles import Handle
 from axiomjit.numpy.operations import GET, SET, VIEWS, WRITES, Operation
 from axiomjit.numpy.results import Result, Same
-from axiomjit.numpy.statements import Writer, encoded, numbers_in, pattern_of
+from axiomjit.numpy.statements import (
+    OPERAND,
+    Statement,
+    Writer,
+    encoded,
+    numbers_in,
+    pattern_of,
+)
 
 
 class Call:
@@ -92,7 +99,9 @@ class Call:
         targets += out if isinstance(out, tuple) else (out,)
         return tuple({one.root()._number for one in targets if isinstance(one, Handle)})
 
-    def statement(self, first: int, results: Sequence[Result], words: Mapping[int, str]) -> str:
+    def statement(
+        self, first: int, results: Sequence[Result], words: Mapping[int, str]
+    ) -> Statement:
         """The call as a Python statement.
 
         Args:
@@ -100,9 +109,13 @@ class Call:
             results: What the call gives.
             words: The names of varying numbers, by their place.
         """
+        read: list[int] = []
 
         def name_of(value: Any) -> str | None:
-            return f"v{self.number(value)}" if isinstance(value, Handle) else None
+            if not isinstance(value, Handle):
+                return None
+            read.append(self.number(value))
+            return OPERAND
 
         writer, index = Writer(name_of, words), self.operation in (GET, SET)
         args = [
@@ -117,7 +130,8 @@ class Call:
             is_new = result is not None and not isinstance(result, Same)
             names.append(f"v{first}" if is_new else "_")
             first += is_new
-        return f"{', '.join(names)} = {text}" if set(names) - {"_"} else text
+        target = ", ".join(names) if set(names) - {"_"} else ""
+        return Statement(target, tuple(text.split(OPERAND)), tuple(read))
 
 
 def _is_array_of_number(operand: Any, results: Sequence[Result]) -> bool:

@@ -100,14 +100,18 @@ class Handle:
         _number: The value number there.
         _views: Weak references to the links of its views, once it was the root of one.
         _link: `ViewOf` for views, `Shared` for memory that others can write, else None.
+        _place: The user's instruction that made it, if its value was computed at once.
     """
 
-    __slots__ = ("__weakref__", "_array", "_facts", "_link", "_number", "_segment", "_views")
+    __slots__ = (
+        *("__weakref__", "_array", "_facts", "_link", "_number", "_place", "_segment", "_views"),
+    )
     _array: Any
     _facts: Facts
     _views: list[weakref.ref[ViewOf]]
     _link: ViewOf | Shared | None
     _number: int
+    _place: tuple[Any, ...]
     _segment: Any
 
     def root(self) -> Handle:

@@ -13,7 +13,7 @@ import numpy as np
 from axiomjit.base.array_values import OPERATOR_UFUNCS, ArrayValue
 from axiomjit.base.config import config
 from axiomjit.base.error_states import user_traps_errors
-from axiomjit.base.origins import hide_frames
+from axiomjit.base.origins import hide_frames, user_place
 from axiomjit.numpy.at_once import (
     ARGUMENTS,
     ERROR_STATES,
@@ -52,8 +52,10 @@ from axiomjit.numpy.segments import (
     look,
     make_handles,
     open_segment,
+    run_freely,
 )
 from axiomjit.numpy.statements import UnrecordedError
+from axiomjit.numpy.temporaries import LEAST_BYTES
 
 
 class _Kind(type):
@@ -331,7 +333,8 @@ def at_once(
     for one in operands:
         look(one)
     function = called.apply if isinstance(called, Operation) else called
-    given = function(*map(concrete, args), **{k: concrete(v) for k, v in kwargs.items()})
+    named = {k: concrete(v) for k, v in kwargs.items()}
+    given = run_freely(function, *map(concrete, args), **named)
     out = kwargs.get("out")
     return represented(given, operands, out if type(out) is tuple else (out,))
 
@@ -377,7 +380,10 @@ def wrap(array: Any, is_shared: bool = False) -> Any:
         return array
     if array.size < config.lazy_from:
         return array
-    return made(array, Shared(array) if is_shared or not is_private(array) else None)
+    handle = made(array, Shared(array) if is_shared or not is_private(array) else None)
+    if array.nbytes >= LEAST_BYTES:
+        handle._place = user_place()
+    return handle
 
 
 def _handle(value: Any) -> Any:

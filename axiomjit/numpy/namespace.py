@@ -23,6 +23,7 @@ from axiomjit.numpy.at_once import LOOKED_AT
 from axiomjit.numpy.facts import is_lazy_type
 from axiomjit.numpy.lazy_arrays import LazyArray, at_once, run, wrap
 from axiomjit.numpy.operations import FUNCTIONS, METHODS
+from axiomjit.numpy.segments import run_freely
 
 Function = Callable[..., Any]
 UNTOUCHED_BYTES: Final = 2**25
@@ -43,7 +44,7 @@ def _making(function: Function) -> Function:
 
     def made(*args: Any, **kwargs: Any) -> Any:
         try:
-            return wrapped(function(*args, **kwargs))
+            return wrapped(run_freely(function, *args, **kwargs))
         except Exception as error:
             hide_frames(error)
             raise

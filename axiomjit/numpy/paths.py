@@ -10,11 +10,12 @@ from axiomjit.base.records import Record
 from axiomjit.numpy.calls import Call
 from axiomjit.numpy.facts import Facts
 from axiomjit.numpy.results import Result, Same, View
+from axiomjit.numpy.statements import Statement
 
 MOST_STATEMENTS: Final = 200
 """A segment is run when its path has this many operations."""
-MOST_BYTES: Final = 2**28
-"""A segment is run when its leaves have this many bytes, so that dropped arrays are freed."""
+MOST_BYTES: Final = 2**24
+"""A segment is run when it keeps leaves of more bytes that nobody else holds any more."""
 
 
 MOST_STATES: Final = 20_000
@@ -40,7 +41,7 @@ class State:
 
     Attributes:
         parent: The state before; None for the root.
-        statement: The Python statement of the last operation; empty for a leaf.
+        statement: The last operation in Python; None for a leaf.
         results: The results of the last operation; of a leaf, its facts.
         container: The class of several results, for example tuple; None for one.
         is_quick: True if there is one result at most: `fresh`, the facts of a new array or
@@ -50,9 +51,9 @@ class State:
             operation before which the segment is run.
         general: By the pattern of an operation with varying numbers: the state of its first
             numbers, then that for any.
-        reads: The value numbers of the last operation's operands.
         written: The value numbers of arrays whose memory the last operation writes into.
         numbers: The number of value numbers so far.
+        bytes: The bytes of the leaves so far.
         arguments: The names of the arguments so far.
         line: The user's instruction at which the path began (`user_place`).
         where: The user's line of the last operation, `file:line`.
@@ -61,7 +62,7 @@ class State:
 
     __slots__ = (
         *("_summary", "arguments", "bytes", "container", "depth", "edges", "fresh", "general"),
-        *("is_quick", "line", "numbers", "old", "parent", "programs", "reads", "results"),
+        *("is_quick", "line", "numbers", "old", "parent", "programs", "results"),
         *("same", "statement", "unrecorded", "view", "where", "words", "written"),
     )
 
@@ -74,10 +75,10 @@ class State:
         self.unrecorded: set[Hashable] = set()
         self.words: tuple[str, ...] = ()
         self.programs: dict[tuple[int, ...], Any] = {}
-        self.statement, self.is_quick = "", False
+        self.statement: Statement | None = None
+        self.is_quick = False
         self.written: tuple[int, ...] = ()
         self.where = ""
-        self.reads: tuple[int, ...] = ()
         self.fresh: Facts | None = None
         self.view: View | None = None
         self.same: int | None = None
@@ -119,7 +120,7 @@ class State:
 
     def is_full(self) -> bool:
         """True if the segment is to be run before the next operation."""
-        return self.depth >= MOST_STATEMENTS or self.bytes > MOST_BYTES
+        return self.depth >= MOST_STATEMENTS
 
     def path(self) -> Iterator[State]:
         """The states from behind the root up to this one."""
@@ -144,7 +145,6 @@ class State:
         made.results, made.container, made.words = results, container, tuple(words)
         made.statement = call.statement(self.numbers, results, dict(enumerate(words)))
         made.arguments = (*self.arguments, *words)
-        made.reads = tuple(map(call.number, call.operands))
         made.depth += 1
         made.where = user_location() or ""
         made.numbers += sum(isinstance(one, Facts | View) for one in results)

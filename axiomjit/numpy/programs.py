@@ -27,10 +27,12 @@ from axiomjit.base.errors import AxiomError
 from axiomjit.dispatch.jit import Jitted
 from axiomjit.functions.source_text import tell_text
 from axiomjit.numpy.at_once import note_refused
+from axiomjit.numpy.numpy_texts import numpy_lines
 from axiomjit.numpy.operations import FUNCTIONS, UFUNC_METHODS, Operation
 from axiomjit.numpy.paths import State
 from axiomjit.numpy.statements import Writer
 from axiomjit.runtime.codegen.kernel_cache import KERNELS
+from axiomjit.runtime.memory.allocation import with_recycling
 
 COMPILE_S: Final = 0.05
 """Seconds that compiling a segment takes, beside those for its statements."""
@@ -71,6 +73,8 @@ class Program:
             with without_traps():
                 return self.run(arguments)
         refusal = None
+        if self.spent_s > self._lowering_s and not self.is_compiled:
+            self._consider(arguments)
         if self.is_compiled:
             try:
                 found: Sequence[Any] = self._jitted(*arguments)
@@ -84,16 +88,19 @@ class Program:
                     refusal = error
         start = perf_counter()
         with np.errstate(all="ignore"):
-            found = self._plain(*arguments)
+            found = with_recycling(self._plain, *arguments)
         self.spent_s += perf_counter() - start
         if refusal is not None:
             self._refuse(refusal)
-        if self.spent_s > self._lowering_s and not self._is_refused and not config.disable:
-            self._consider(arguments)
         return found
 
     def _consider(self, arguments: Sequence[Any]) -> None:
-        """Compile the program if that pays, or at once if its kernels are on disk."""
+        """Compile the program if that pays, or at once if its kernels are on disk.
+
+        It is done before a run, while the results have no memory yet.
+        """
+        if self._is_refused or config.disable:
+            return
         if self.spent_s > self._estimate_s:
             self.compile()
         elif not self._was_lowered:
@@ -123,38 +130,34 @@ class Program:
 
 def _function(text: str, functions: Any) -> Any:
     """The function that a text defines; `functions` is the object named `np` in it."""
-    space: dict[str, Any] = {"__name__": "axiomjit.numpy.segment", "np": functions}
+    space: dict[str, Any] = {"__name__": "segment", "np": functions}
     exec(compile(text, FILE_NAME, "exec"), space)
     function = space["segment"]
     tell_text(function.__code__, text)
     return function
 
 
-def text_of(state: State, returned: Sequence[int], frees: bool = False) -> str:
+def text_of(state: State, returned: Sequence[int], for_numpy: bool = False) -> str:
     """The text of the segment that ends in a state and returns these values.
 
     Args:
         state: The last state.
         returned: The value numbers.
-        frees: True for a text that deletes each value behind its last use, as NumPy frees it.
+        for_numpy: True for the text that NumPy runs (`numpy_lines`).
     """
-    statements = [one for one in state.path() if one.statement]
-    lines: list[str] = []
-    seen = set(returned)
-    for one in reversed(statements):
-        dead = [f"v{k}" for k in (*one.reads, *one.made()) if k not in seen]
-        seen.update((*one.reads, *one.made()))
-        if frees and dead:
-            lines.append(f"del {', '.join(dict.fromkeys(dead))}")
-        lines.append(one.statement)
+    path = state.path()
+    if for_numpy:
+        lines = numpy_lines(path, returned)
+    else:
+        lines = [one.statement.text() for one in path if one.statement]
     values = ", ".join(f"v{k}" for k in returned) + ("," if len(returned) == 1 else "")
-    lines = [*reversed(lines), f"return ({values})"]
+    lines = [*lines, f"return ({values})"]
     return f"def segment({', '.join(state.arguments)}):\n    " + "\n    ".join(lines) + "\n"
 
 
 def program_of(state: State, returned: tuple[int, ...]) -> Program:
     """The program of a path, shared by all paths with the same text."""
-    return _program(text_of(state, returned), text_of(state, returned, frees=True), _ONE_BY_ONE)
+    return _program(text_of(state, returned), text_of(state, returned, for_numpy=True), _ONE_BY_ONE)
 
 
 def _program(text: str, in_numpy: str, functions: Any) -> Program:

@@ -13,10 +13,12 @@ from typing import Any, Final
 
 from axiomjit.base.array_values import OPERATOR_UFUNCS
 from axiomjit.base.error_states import Harmless, error_state, user_traps_errors
+from axiomjit.base.operator_names import INFIX
 from axiomjit.numpy.handles import Shared, ViewOf
 from axiomjit.numpy.operations import FUNCTIONS, GET, IN_PLACE, SET
-from axiomjit.numpy.paths import State
+from axiomjit.numpy.paths import MOST_BYTES, State
 from axiomjit.numpy.segments import CURRENT, QUICK, Segment
+from axiomjit.numpy.temporaries import temporaries
 
 Way = Callable[..., Any]
 _NEW: Final[Callable[[type], Any]] = object.__new__
@@ -34,7 +36,7 @@ def _entered(now: Segment, handle: Any) -> int | None:
     if handle._array is None or (old is not None and old.is_open):
         return None
     following = now.state.edges.get(handle._facts)
-    if following is None:
+    if following is None or following.bytes > MOST_BYTES:
         return None
     values = now.values
     handle._segment, handle._number = now, len(values)
@@ -105,7 +107,9 @@ def binary(kind: type, name: str, general: Way) -> Way:
         if following is None or (facts := following.fresh) is None:
             following = following or _varied(now, operation, number, other)
             if following is None or following.fresh is None or _traps():
-                return operator(self, other) if now.is_cut(following) else general(self, other)
+                if now.is_cut(following):
+                    return operator(self, other)
+                return _slowly(general, self, other)
             now.arguments.append(other)
             return _taken(now, following, kind, None)
         if error_state() is not Harmless.state and user_traps_errors():
@@ -120,6 +124,24 @@ def binary(kind: type, name: str, general: Way) -> Way:
         return made
 
     return operator
+
+
+def reflected(general: Way) -> Way:
+    """The operator of another operand, in front, and a lazy array."""
+
+    def operator(self: Any, other: Any) -> Any:
+        return _slowly(general, self, other)
+
+    return operator
+
+
+def _slowly(general: Way, one: Any, other: Any) -> Any:
+    """An operator's general way, with a note of the operands whose memory NumPy may use again."""
+    CURRENT.dying = temporaries(one, other)
+    try:
+        return general(one, other)
+    finally:
+        CURRENT.dying = ()
 
 
 def in_place(kind: type, name: str, general: Way) -> Way:
@@ -217,6 +239,8 @@ def add_quick_ways(kind: Any) -> None:
     stems += ("eq", "ne", "lt", "le", "gt", "ge")
     general = partial(type.__getattribute__, kind)
     ways = {f"__{stem}__": binary(kind, stem, general(f"__{stem}__")) for stem in stems}
+    for stem in INFIX:
+        setattr(kind, f"__r{stem}__", reflected(general(f"__r{stem}__")))
     for stem in IN_PLACE:
         ways[f"__i{stem}__"] = in_place(kind, stem, general(f"__i{stem}__"))
     ways["__getitem__"] = get(kind, general("__getitem__"))

@@ -10,6 +10,7 @@ from numpy import random as _random
 from axiomjit.numpy.at_once import DRAWN
 from axiomjit.numpy.lazy_arrays import LazyArray, at_once
 from axiomjit.numpy.namespace import like, wrapped
+from axiomjit.numpy.segments import run_freely
 
 __all__ = list(_random.__all__)
 _WRITING: Final = frozenset({"shuffle", "permuted"})
@@ -23,7 +24,7 @@ def _drawing(function: Any, module: str, is_method: bool) -> Callable[..., Any]:
     def drawn(*args: Any, **kwargs: Any) -> Any:
         if any(type(one) is LazyArray for one in (*args, *kwargs.values())):
             return at_once(function, args, kwargs, writes, DRAWN)
-        return wrapped(function(*args, **kwargs))
+        return wrapped(run_freely(function, *args, **kwargs))
 
     made = like(function, drawn, module)
     if is_method:

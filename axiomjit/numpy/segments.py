@@ -11,24 +11,26 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from sys import getrefcount
 from types import CodeType
-from typing import Any, Final
+from typing import Any, Final, ParamSpec, TypeVar
 
 import numpy as np
 
 from axiomjit.base.counters import counter
 from axiomjit.base.locks import Lock, new_lock
-from axiomjit.base.origins import user_place
+from axiomjit.base.origins import user_location, user_place
 from axiomjit.numpy.calls import Call
 from axiomjit.numpy.facts import Facts, facts_of, is_lazy_type
 from axiomjit.numpy.handles import Handle, ViewOf, concrete, value_of
 from axiomjit.numpy.operations import WRITES, Operation
-from axiomjit.numpy.paths import CUT, State, Summary, forget_old_paths
+from axiomjit.numpy.paths import CUT, MOST_BYTES, State, Summary, forget_old_paths
 from axiomjit.numpy.programs import program_of, run_one
 from axiomjit.numpy.results import Result, Same, View
 from axiomjit.numpy.statements import UnrecordedError
+from axiomjit.numpy.temporaries import run_operator
+from axiomjit.runtime.memory.allocation import with_recycling
 
 _count_segment: Final = counter("segments")
 _count_copy: Final = counter("shared_copies")
@@ -38,6 +40,8 @@ ROOT: Final = State(None)
 """The state at which all paths begin."""
 
 
+P = ParamSpec("P")
+R = TypeVar("R")
 _NEW: Final[Callable[[type], Any]] = object.__new__
 MOST_CALLS: Final = 16
 """Calls behind which a view is known by its memory only, so that chains of views end."""
@@ -112,7 +116,8 @@ class Segment:
         return number
 
     def _leaf(self, value: Any, facts: Facts) -> None:
-        self.arguments.append(value)
+        if not self._is_learning:  # what runs at once frees its memory as NumPy does
+            self.arguments.append(value)
         self._go_to(self._at.leaf(facts))
 
     def _keep(self, handle: Handle | None, number: int, computed: bool) -> None:
@@ -152,7 +157,7 @@ class Segment:
         with self._lock:
             if not self.is_open:
                 raise RestartError
-            if self._at.is_full():  # asked before the leaves, which alone may fill a segment
+            if self._is_full():
                 self.finish()
                 raise RestartError
             call = Call(operation, args, kwargs, self.number)
@@ -165,6 +170,21 @@ class Segment:
             if following is not None and not self._is_learning:
                 return self._take(call, following, words)
             return self._learn(call, following)
+
+    def _is_full(self) -> bool:
+        """True if the segment is to be run before the next operation."""
+        if self._at.is_full():
+            return True
+        return self._keeps_dead_leaves() and user_location() != self._at.where
+
+    def _keeps_dead_leaves(self) -> bool:
+        """True if the segment keeps large arrays that the program has dropped."""
+        at, values = self._at, self.values
+        if self._is_learning or at.bytes <= MOST_BYTES:
+            return False
+        leaves = at.summary.leaves
+        dead = leaves.keys() - _held(at.summary, values, leaves)
+        return sum([int(values[n]._facts.nbytes) for n in dead]) > MOST_BYTES
 
     def _known(self, call: Call) -> tuple[State | None, Sequence[Any]]:
         """The next state for a call, and the varying numbers that become arguments.
@@ -203,14 +223,13 @@ class Segment:
             self.finish()
             raise RestartError
         self._settle()
-        args = [concrete(one) for one in call.args]
-        kwargs = {name: concrete(one) for name, one in call.kwargs.items()}
-        given = run_one(call.operation, args, kwargs)
+        dying = CURRENT.dying if call.operation.sign and not call.kwargs else ()
+        given = with_recycling(_run_at_once, call, dying)
         several = given if isinstance(given, tuple | list) else (given,)
         if following is None:
             results = self._results(call, several)
             if results is None:
-                if call.operation in WRITES:
+                if call.operation in WRITES or dying:
                     raise AssertionError(call.operation)
                 at.unrecorded.add(call.key)
                 raise UnrecordedError
@@ -220,7 +239,7 @@ class Segment:
         self._behind = following
         for k in following.written:
             self._computed[k] = True
-        return self._handles(call, following, first, several)
+        return self._handles(call, following, first, several, place)
 
     def _results(self, call: Call, values: Sequence[Any]) -> tuple[Result, ...] | None:
         """The results of an operation, from their values; None if no handle can stand for one."""
@@ -237,7 +256,9 @@ class Segment:
             found.append(result)
         return tuple(found)
 
-    def _handles(self, call: Call, state: State, number: int, values: Sequence[Any]) -> Any:
+    def _handles(
+        self, call: Call, state: State, number: int, values: Sequence[Any], place: Any = None
+    ) -> Any:
         """The handles of an operation's results, pending where the value is None."""
         made: list[Any] = []
         for result, value in zip(state.results, values, strict=True):
@@ -249,6 +270,7 @@ class Segment:
                 continue
             handle = _NEW(self._kind)
             handle._array, handle._link, computed = value, None, True
+            handle._place = place
             if isinstance(result, View):
                 root = call.operand(result.of).root()
                 handle._link = ViewOf(root, (call.operation, call.args, call.kwargs))
@@ -305,13 +327,13 @@ class Segment:
         if not self._is_learning:
             self._run(self.state)
             self._computed = self._are_computed()
-            self._behind, self.state, self.values = self.state, NOWHERE, []
+            self._behind, self.state, self.values, self.arguments = self.state, NOWHERE, [], []
             self._is_learning = True
 
     def _run(self, at: State) -> None:
         """Run the program of a path, and store the values that are referenced outside."""
         summary, values = at.summary, self.values
-        returned = _held(summary, values)
+        returned = _held(summary, values, summary.new)
         if returned or summary.written:
             program = at.programs.get(returned)
             if program is None:
@@ -361,13 +383,21 @@ class Segment:
         return found
 
 
-def _held(summary: Summary, values: Sequence[Any]) -> tuple[int, ...]:
-    """The numbers of new values whose handles are referenced outside the segment.
+def _run_at_once(call: Call, dying: Sequence[Handle]) -> Any:
+    """The result of a call on NumPy arrays; NumPy may write it into operands that die."""
+    if dying:
+        return run_operator(call.operation, call.args, dying)
+    args = [concrete(one) for one in call.args]
+    return run_one(call.operation, args, {k: concrete(one) for k, one in call.kwargs.items()})
+
+
+def _held(summary: Summary, values: Sequence[Any], numbers: Iterable[int]) -> tuple[int, ...]:
+    """Those of some value numbers whose handles are referenced outside the segment.
 
     A view that nobody holds is no reason to keep the array that it is a view of.
     """
     if not summary.views:
-        return tuple([n for n in summary.new if getrefcount(values[n]) > _UNHELD])
+        return tuple([n for n in numbers if getrefcount(values[n]) > _UNHELD])
     extra: dict[int, int] = {}
     for number in summary.views:
         handle = values[number]
@@ -376,7 +406,18 @@ def _held(summary: Summary, values: Sequence[Any]) -> tuple[int, ...]:
             for one in (link.root, *link.made[1]):
                 if isinstance(one, Handle) and one._segment is handle._segment:
                     extra[one._number] = extra.get(one._number, 0) + 1
-    return tuple([n for n in summary.new if getrefcount(values[n]) - extra.get(n, 0) > _UNHELD])
+    return tuple([n for n in numbers if getrefcount(values[n]) - extra.get(n, 0) > _UNHELD])
+
+
+def run_freely(function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
+    """The result of a function of NumPy's that may make large arrays.
+
+    Before, the segment of this thread is run if it keeps large arrays that the program has dropped.
+    """
+    segment = CURRENT.segment
+    if segment.state.bytes > MOST_BYTES and segment._keeps_dead_leaves():
+        segment.finish()
+    return with_recycling(function, *args, **kwargs)
 
 
 def _shorten(view: Handle) -> None:
@@ -452,9 +493,11 @@ class _Current(threading.local):
     """The segment of this thread, and its lock.
 
     `last` are the state and the program of the last segment that ran; None before the first.
+    `dying` are the operands of the operator that runs which die with it.
     """
 
     kind: Any = Handle
+    dying: Sequence[Handle] = ()
 
     def __init__(self) -> None:
         self.lock = new_lock()

@@ -13,8 +13,39 @@ from typing import Any, Final
 
 import numpy as np
 
+from axiomjit.base.records import Record
+
 _PLAIN: Final = frozenset({int, bool, str, type(None), type(Ellipsis)})
 _TYPES: Final = frozenset({bool, int, float, complex})
+
+
+OPERAND: Final = "\0"
+"""Stands for the name of an operand in the text of a call that becomes a `Statement`."""
+
+
+class Statement(Record):
+    """A recorded call as Python text.
+
+    Attributes:
+        target: The names of what it gives; empty if it gives nothing new.
+        parts: The text of the call before, between and behind its operands.
+        read: The value numbers of the operands, in the order of the text.
+    """
+
+    target: str
+    parts: tuple[str, ...]
+    read: tuple[int, ...]
+
+    def text(self, called: str | None = None) -> str:
+        """The statement, with another text of the call if one is given."""
+        called = self.called({}) if called is None else called
+        return f"{self.target} = {called}" if self.target else called
+
+    def called(self, texts: Mapping[int, str]) -> str:
+        """The call with texts in place of the names of some operands."""
+        names = [texts.get(k, f"v{k}") for k in self.read]
+        pairs = zip(names, self.parts[1:], strict=True)
+        return self.parts[0] + "".join([name + part for name, part in pairs])
 
 
 class UnrecordedError(Exception):

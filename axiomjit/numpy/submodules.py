@@ -6,7 +6,6 @@ One in which functions are replaced is a module of ours that has everything else
 from __future__ import annotations
 
 import importlib
-import importlib.abc
 import importlib.machinery
 import importlib.util
 import sys
@@ -36,8 +35,11 @@ class With(ModuleType):
         return sorted({*dir(self._module), *self.__dict__})
 
 
-class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds modules of NumPy's by names that begin with ours."""
+class Finder:
+    """Finds modules of NumPy's by names that begin with ours.
+
+    `importlib.abc`, where the base classes of finders are, would import 15 other modules.
+    """
 
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -51,7 +53,11 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         theirs = f"numpy.{inner}"
         if theirs not in sys.modules and importlib.util.find_spec(theirs) is None:
             return None
-        return importlib.machinery.ModuleSpec(name, self, is_package=True)
+        loader: Any = self
+        return importlib.machinery.ModuleSpec(name, loader, is_package=True)
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> None:
+        """Let Python make the module, for which another one is put."""
 
     def exec_module(self, module: ModuleType) -> None:
         """Put NumPy's module in the place of the new one."""

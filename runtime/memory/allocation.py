@@ -24,7 +24,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -56,6 +56,8 @@ def numpy_function(place: int) -> int:
     return ctypes.c_size_t.from_address(table + _WORD * place).value
 
 
+P = ParamSpec("P")
+R = TypeVar("R")
 LISTS_AT: Final = 8
 SIZES: Final = 512
 POOLED, LIMIT, RECYCLED, FRESH, OUTSIDE = 1, 2, 3, 4, 5
@@ -178,6 +180,9 @@ def _start() -> None:
             _Process.pool = _Pool()
     except (ImportError, AttributeError, RuntimeError, OSError, ValueError):
         return
+    address = function_address("malloc_trim")  # of glibc, which keeps up to 64 MiB for NumPy
+    if address is not None:
+        ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_size_t)(address)(0)
 
 
 def recycled(make: Maker, shape: Sequence[int], dtype: np.dtype[Any]) -> Array:
@@ -198,6 +203,22 @@ def recycled(make: Maker, shape: Sequence[int], dtype: np.dtype[Any]) -> Array:
     before = pool.set_handler(pool.capsule)
     try:
         return make(shape, dtype)
+    finally:
+        pool.set_handler(before)
+
+
+def with_recycling(function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
+    """What a function gives; arrays that NumPy makes in it have memory from the pool, if any.
+
+    So memory that is kept for compiled results is no second supply beside that of the system.
+    """
+    pool = _Process.pool
+    if pool is None or not config.pool_bytes:
+        return function(*args, **kwargs)
+    pool.state[LIMIT] = config.pool_bytes
+    before = pool.set_handler(pool.capsule)
+    try:
+        return function(*args, **kwargs)
     finally:
         pool.set_handler(before)
 

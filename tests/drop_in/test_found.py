@@ -1,7 +1,9 @@
 """Sequences that once went wrong, made short, by the rule that they break."""
 
+import numpy
 import pytest
 
+from axiomjit.numpy import programs
 from tests.drop_in.sequences import Sequence, Step, failure, way
 
 FOUND = {
@@ -200,3 +202,9 @@ def test_what_was_found_stays_right(name):
 def test_what_compiled_segments_did_stays_right(name):
     with way("compiled"):
         assert failure(COMPILED[name]) is None
+
+
+def test_arrays_that_segments_make_are_no_constants():
+    text = "def segment(v1):\n    v0 = np.ones(5000)\n    v2 = v1 + v0\n    return (v0, v2)\n"
+    compiled = programs.Program(text, text, numpy).compiled
+    assert "scalar 1.0" in str(compiled.lower(numpy.ones(5000)).graph)

@@ -52,9 +52,9 @@ def forget_exports():
 def forget_readers():
     held = segments._held
 
-    def only_named(summary, values):
+    def only_named(summary, values, numbers):
         views = {values[n].root()._number for n in summary.views}
-        return tuple(n for n in held(summary, values) if n not in views)
+        return tuple(n for n in held(summary, values, numbers) if n not in views)
 
     return patch.object(segments, "_held", only_named)
 
@@ -62,7 +62,8 @@ def forget_readers():
 def reuse_constants():
     def first_words(state, first, call, words):
         made = state.then(call, first.results, first.container, ())
-        made.statement = first.statement + " if True else " + words[0]
+        text = f"{first.statement.called({})} if True else {words[0]}"
+        made.statement = first.statement.replace(parts=(text,), read=())
         made.words, made.arguments, made.line = tuple(words), (*state.arguments, *words), first.line
         return made
 
@@ -118,7 +119,9 @@ def test_planted_faults_are_found(name):
 
 def test_loops_end_segments():
     assert _longest_of_loop() <= 4
-    with patch.object(segments, "user_place", object):  # no place is that of the beginning
+    with patch.object(
+        segments, "user_place", lambda: ((object(), 0),)
+    ):  # no place is that of the beginning
         assert _longest_of_loop() > 50
 
 

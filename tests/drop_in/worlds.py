@@ -18,7 +18,7 @@ import numpy as np
 
 import axiomjit.numpy
 from axiomjit.base.config import config
-from axiomjit.numpy import lazy_arrays, paths, segments
+from axiomjit.numpy import lazy_arrays, paths, quick, segments, temporaries
 from axiomjit.numpy.handles import Handle
 from tests.runtime.codegen.kernels import same_bits
 
@@ -136,11 +136,17 @@ def _copied(value):
 
 @contextlib.contextmanager
 def fresh_paths(lazy_from, most_statements):
-    """Paths that nothing was recorded on, from a root that is given; which arrays are lazy."""
-    root = paths.State(None)
+    """Paths that nothing was recorded on, from a root that is given; which arrays are lazy.
+
+    Memory counts as large from a few bytes on.
+    """
+    root, most_bytes = paths.State(None), 8 * most_statements
     with (
         patch.object(segments, "ROOT", root),
         patch.object(paths, "MOST_STATEMENTS", most_statements),
+        patch.object(segments, "MOST_BYTES", most_bytes),
+        patch.object(quick, "MOST_BYTES", most_bytes),
+        patch.object(temporaries, "LEAST_BYTES", 0),
         patch.object(config, "lazy_from", lazy_from),
     ):
         segments.open_segment().finish()  # the next one begins at the new root
