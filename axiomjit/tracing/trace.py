@@ -212,21 +212,22 @@ def trace(
         outputs += (*dict.fromkeys(n for n in asked if isinstance(n, Node) and n not in used),)
         positions = tuple(node.position for node in written)
         outputs += (*written.values(),)
-        graph = Graph(tuple(arrays), outputs, positions)
-        if now.regions:
-            graph = _without_leaks(graph_of_values(graph), now)
+        graph = _checked(Graph(tuple(arrays), outputs, positions), now)
         decided = decisions(scope)
         if scope.data_dependent:
             graph = with_counts(graph, scope)
     return Trace(graph, structure, leaves, decided)
 
 
-def _without_leaks(graph: Graph, following: Following) -> Graph:
-    """Return the graph if no value of one trip is used outside its loop without being carried.
+def _checked(graph: Graph, following: Following) -> Graph:
+    """The graph of the values alone, in which no value of one trip is used outside its loop.
 
     Raises:
         NeedsValuesError: such a value depends on the index or on a carried value of the loop.
     """
+    if not following.regions:
+        return graph
+    graph = graph_of_values(graph)
     known = set(graph.inputs)
     for node in graph.nodes:
         named = any(s.kind == INDEX for length in lengths_of(node) for s in length.symbols)
