@@ -257,6 +257,10 @@ class CallArguments(Record):
         """This call with arrays and numbers from outside appended to its own ones."""
         return self.replace(dynamic=(*self.dynamic, *values), names=(*self.names, *names))
 
+    def every_value(self) -> tuple[object, ...]:
+        """The values of all leaves, the dynamic ones first."""
+        return (*self.dynamic, *(value for _, value in self.static))
+
     def leaves(self, dynamic: Sequence[object]) -> list[object]:
         """All leaves in order, with the given values for the dynamic ones."""
         total: list[object] = list(dynamic)

@@ -174,8 +174,9 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         self._seen_signature = self._seen_signature or inspect.signature(self._function)
         return self._seen_signature
 
-    def _apart(self, args: Any, kwargs: Mapping[str, Any]) -> CallArguments:
-        return take_apart(self._signature, self._static, args, kwargs, self._forms, self._name)
+    def _apart(self, args: Any, kwargs: Mapping[str, Any], named: bool = False) -> CallArguments:
+        forms = None if named else self._forms
+        return take_apart(self._signature, self._static, args, kwargs, forms, self._name, not named)
 
     def drop_tables(self, kernel: object = None) -> None:
         """Drop guard tables, also those of calls with labels."""
@@ -236,7 +237,7 @@ class Jitted(NativeCallable[R], Generic[P, R]):
     def _call(self, args: Any, kwargs: Mapping[str, Any], tried: Tried | None = None) -> Any:
         """Answer a call without named arrays, by another program than those tried."""
         call = self._apart(args, kwargs)
-        given = (*call.dynamic, *(value for _, value in call.static))
+        given = call.every_value()
         if self._traced_among(given):
             return self._function(*args, **kwargs)
         if not are_arrays(given) and (library := in_blocks(given)) is not None:
@@ -471,7 +472,7 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         from axiomjit.dispatch.tracing_calls import nothing_changes, trace_function
 
         declared = self._shapes.names(call, plain) if self._shapes else None
-        whole = (*call.dynamic, *(value for _, value in call.static))
+        whole = call.every_value()
         with self._following, stage("following"), nothing_changes(self._function, whole):
             try:
                 return trace_function(
@@ -493,8 +494,8 @@ class Jitted(NativeCallable[R], Generic[P, R]):
 
     def _call_named(self, args: Any, kwargs: Mapping[str, Any]) -> Any:
         """Answer a call with named arrays, for which tensors are traced."""
-        call = self._apart_named(args, kwargs)
-        given = (*call.dynamic, *(value for _, value in call.static))
+        call = self._apart(args, kwargs, named=True)
+        given = call.every_value()
         if any(isinstance(v, AxisValue) for v in given) or self._traced_among(given):
             return self._function(*args, **kwargs)
         late = lazy_import(_NAMED_CALLS)
@@ -506,10 +507,6 @@ class Jitted(NativeCallable[R], Generic[P, R]):
                 compiled = self._named_program(call).compiled_call()
             self._keep(key, compiled)
         return late.run_and_unflatten_named(compiled, call.dynamic)
-
-    def _apart_named(self, args: Any, kwargs: Mapping[str, Any]) -> CallArguments:
-        """The arguments of a call with named arrays, containers opened."""
-        return take_apart(self._signature, self._static, args, kwargs, None, self._name, False)
 
     def _named_program(self, call: CallArguments) -> Any:
         late = lazy_import(_NAMED_CALLS)
@@ -546,7 +543,7 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         if plain is not None:
             return self.lower(*plain[0], **plain[1])
         if axes_among((*args, *kwargs.values())):
-            named = self._apart_named(args, kwargs)
+            named = self._apart(args, kwargs, named=True)
             return cast("Lowered", self._named_program(named).lower(named))
         call = self._apart(args, kwargs)
         try:
@@ -560,8 +557,8 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         program = match.program
         lengths = program.lengths(match.signature.values)
         guards = [one for one in program.reads.guards.described() if not one.seldom]
-        outside = guards, program.reads.effects, program.loops
-        return Lowered(program.stages, lengths, match.call.names, *outside)
+        of_reads = guards, program.reads.effects, program.loops
+        return Lowered(program.stages, lengths, match.call.names, *of_reads)
 
     @hides_frames
     def explain(self, *args: P.args, **kwargs: P.kwargs) -> Explanation:
@@ -611,8 +608,8 @@ class Jitted(NativeCallable[R], Generic[P, R]):
     def axes_report(self, *args: Any, **kwargs: Any) -> str:
         """The classes of the axes of Dask arrays or `spec(..., chunks=...)`, and the stages."""
         dask: Any = LIBRARIES["dask"].blocks
-        args, kwargs = dask.described((args, kwargs))
-        return str(dask.report(self._traced_whole(self._apart(args, kwargs), dask)))
+        call = self._apart(*dask.described((args, kwargs)))
+        return str(dask.report(self._traced_whole(call, dask)))
 
     def guards(self) -> tuple[tuple[GuardInfo, ...], ...]:
         """The guards of each program: the outside values that it reads, and their conditions."""
