@@ -9,12 +9,18 @@ Nothing computes them: the programs of a trace have the values alone.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Final
+
+import numpy as np
 
 from axiomjit.graph import builder
 from axiomjit.graph.nodes import Graph, Node, Op, Scalar, note, post_order, with_operands
-from axiomjit.graph.primitives import COPY
+from axiomjit.graph.primitives import ANY_NUMBER, COPY, Primitive
 from axiomjit.graph.regions import Region, rebuilt
 from axiomjit.symbolic.index_maps import fixed, identity
+
+GIVEN: Final = Primitive("given", ANY_NUMBER, lambda value, *rest: np.array(value), "{0}")
+"""The first operand; a value that is asked for while a trace runs is computed as it stands."""
 
 
 class Hole(Op):
@@ -56,7 +62,7 @@ def given(value: Node, hole: Hole, pairs: Sequence[tuple[Node, Node]]) -> Given:
     rank = len(value.shape)
     maps = [tuple(fixed(0) for _ in node.shape) for node in operands[1:]]
     maps = [identity(rank), *maps]
-    return note(Given(value.dtype, COPY, None, operands, tuple(maps), value.shape, rank))
+    return note(Given(value.dtype, GIVEN, None, operands, tuple(maps), value.shape, rank))
 
 
 def values_alone(outputs: Sequence[Node], given: Mapping[Node, Node] | None = None) -> list[Node]:
