@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from axiomjit.base.dtypes import is_inexact
+from axiomjit.base.records import cached_property
 from axiomjit.graph.library_operations import MATRIX_PRODUCT, MIN_LIBRARY_WORK, LibraryOperation
 from axiomjit.graph.nodes import (
     Graph,
@@ -85,11 +86,15 @@ class _Choice:
         # the ops in whose loops a value is computed, and the maps from it to their iterators
         self.readers: dict[Node, Readers] = {}
         self.cones = _cones(self.order)
-        self.repeated = _repeated_parts(self.order, self.cones)
         # operands of joins, and the values computed inline for them
         self.selected: set[Node] = set()
         # the extents of the folds that each op finishes
         self.folded: dict[Op, tuple[Dim, ...]] = {}
+
+    @cached_property
+    def repeated(self) -> dict[Op, frozenset[Op]]:
+        """For each op the ops that are repeated where it is computed again."""
+        return _repeated_parts(self.order, self.cones)
 
     def stored(self) -> dict[Node, Library | None]:
         """Visit all ops, readers first."""
@@ -155,11 +160,15 @@ class _Choice:
     def _repeats_much(self, op: Op) -> bool:
         """True if readers would recompute the value too often, or its kernel would be too large."""
         readers, cone = self.readers[op], self.cones[op]
-        if _is_number(cone):  # computed once in each kernel, before its loops
+        if not op.looped_extents and _is_number(
+            cone
+        ):  # computed once in each kernel, before its loops
             return False
         if not cone or (op.regions and len(readers) > MAX_SELECTIONS):
             return True
-        weight = _weight(self.repeated[op])
+        weight = _weight(cone)
+        if weight > MAX_REPEATED_WEIGHT:
+            weight = _weight(self.repeated[op])
         gathers = [reader for reader, index in readers if _is_gathered(reader, index)]
         if gathers and self._is_gathered_often(op, gathers, _weight(cone)):
             return True
@@ -270,8 +279,8 @@ def _repeated_parts(
         parts = {op} if cones[op] else none
         for child, index in zip(op.operands, op.maps, strict=True) if parts else ():
             if isinstance(child, Op) and child.primitive is not UPDATE:
-                repeats = _repeats(op, index) and not _is_gathered(op, index)
-                stored = repeats and _weight(found[child]) > MAX_REPEATED_WEIGHT
+                stored = _weight(found[child]) > MAX_REPEATED_WEIGHT and _repeats(op, index)
+                stored = stored and not _is_gathered(op, index)
                 parts |= none if stored else found[child]
         found[op] = frozenset(parts)
     return found
@@ -288,7 +297,7 @@ def _is_number(cone: frozenset[Op]) -> bool:
 
 def _weight(ops: Iterable[Op]) -> int:
     """The cost of ops, in additions."""
-    return sum(op.primitive.weight for op in ops)
+    return sum([op.primitive.weight for op in ops])
 
 
 def _cuts(join: Op) -> Iterator[tuple[int, Dim]]:

@@ -268,33 +268,38 @@ class SharedScalars:
         copy._known, copy._stored = {**self._known}, {**self._stored}
         return copy
 
-    def add(self, original: Stmt) -> tuple[Stmt, ...]:
-        """The statement, with shared operands; none if the body has an equal one."""
-        stmt = rename_iterators((original,), self.names)[0] if self.names else original
-        key: object = None
-        match stmt:
-            case Load(buffer=buffer, index=index):
-                key = (buffer, index)
-                if key in self._stored:
-                    self._known[key] = self._stored[(buffer, index)]
-            case Let(dtype=dtype, primitive=primitive, operands=operands):
-                key = (dtype, primitive, operands)
-            case ReadState(state=state, part=at, including=including):
-                key = (state, at, including)
-            case Store(buffer=buffer, index=index, value=value) if not stmt.scatters:
-                self._stored[(buffer, index)] = value
-        if key is not None and isinstance(stmt, Load | Let | ReadState):
-            if key in self._known:
-                self.names[stmt.name] = self._known[key]
-                return ()
-            self._known[key] = stmt.name
-        return (stmt,)
+    def add(self, body: Iterable[Stmt]) -> list[Stmt]:
+        """The statements that the body does not have yet, with shared operands."""
+        kept: list[Stmt] = []
+        for original in body:
+            stmt = rename_iterators((original,), self.names)[0] if self.names else original
+            key: object = None
+            match stmt:
+                case Load(buffer=buffer, index=index):
+                    key = (buffer, index)
+                    if key in self._stored:
+                        self._known[key] = self._stored[(buffer, index)]
+                case Let(dtype=dtype, primitive=primitive, operands=operands):
+                    key = (dtype, primitive, operands)
+                case ReadState(state=state, part=at, including=including):
+                    key = (state, at, including)
+                case Store(buffer=buffer, index=index, value=value) if not stmt.scatters:
+                    self._stored[(buffer, index)] = value
+            if key is not None and isinstance(stmt, Load | Let | ReadState):
+                if key in self._known:
+                    self.names[stmt.name] = self._known[key]
+                    continue
+                self._known[key] = stmt.name
+            kept.append(stmt)
+        return kept
 
 
 def share_scalars(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
     """Compute equal loads and scalars of a body once, and use stored values instead of loads."""
+    if len(body) < 2:
+        return body
     shared = SharedScalars()
-    result = [stmt for original in body for stmt in shared.add(original)]
+    result = shared.add(body)
     return tuple(result) if shared.names else body
 
 

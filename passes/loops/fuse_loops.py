@@ -80,16 +80,20 @@ def fuse_loops(program: LoopProgram, context: Context) -> LoopProgram:
     Gives: a legal loop program.
     Keeps: every result, bit for bit.
     """
-    counts = {count.choice.symbol: count.view.storage for count in program.counts}
-    checked = [count.view.storage for count in program.counts if count.choice.guards]
-    joined = _Joined(counts, checked)
     with bound(HeuristicScope(context.scope)):
-        for step in program.steps:
-            joined.take(step)
-    steps = joined.every
+        steps = _joined_steps(program) if len(program.steps) > 1 else [*map(_tidy, program.steps)]
     if program.updated:
         steps = [_stored_once(step) if isinstance(step, Nest) else step for step in steps]
     return _drop_temporaries(program.replace(steps=tuple(steps)), program)
+
+
+def _joined_steps(program: LoopProgram) -> list[Nest | LibraryCall]:
+    counts = {count.choice.symbol: count.view.storage for count in program.counts}
+    checked = [count.view.storage for count in program.counts if count.choice.guards]
+    joined = _Joined(counts, checked)
+    for step in program.steps:
+        joined.take(step)
+    return joined.every
 
 
 def _tidy(step: Nest | LibraryCall) -> Nest | LibraryCall:
@@ -257,8 +261,8 @@ class _Joined:
             self._used[storage] = max(k, self._used.get(storage, k))
         if facts.may_fail:
             self._may_fail = max(k, self._may_fail)
-        old = _own_keys(before) if before is not None and _is_open(before) else ()
-        new = _own_keys(facts) if _is_open(facts) and isinstance(self._steps[k], Nest) else ()
+        old = () if before is None else _own_keys(before)
+        new = _own_keys(facts) if isinstance(self._steps[k], Nest) else ()
         if old != new:
             for key in old:
                 self._open[key].remove(k)
@@ -266,13 +270,10 @@ class _Joined:
                 insort(self._open.setdefault(key, []), k)
 
 
-def _is_open(facts: _Facts) -> bool:
-    """True if a nest takes more statements."""
-    return facts.size < MAX_STATEMENTS and not facts.limited
-
-
 def _own_keys(facts: _Facts) -> tuple[object, ...]:
-    """The keys of a nest: any loops, its first loop, all of its loops."""
+    """The keys of a nest that takes more statements: any loops, its first one, all of its loops."""
+    if facts.size >= MAX_STATEMENTS or facts.limited:
+        return ()
     if not facts.extents:
         return ("any", "none")
     return ("any", id(facts.extents[0]), frozenset(map(id, facts.extents)))
@@ -280,7 +281,9 @@ def _own_keys(facts: _Facts) -> tuple[object, ...]:
 
 def _keys(facts: _Facts) -> tuple[object, ...]:
     """The keys of the nests that a nest may join."""
-    return ("any",) if not facts.extents else ("none", *_own_keys(facts)[1:])
+    if not facts.extents:
+        return ("any",)
+    return ("none", id(facts.extents[0]), frozenset(map(id, facts.extents)))
 
 
 class _Plain(Record):
@@ -371,8 +374,7 @@ class _PlainHost:
     def __init__(self, plain: _Plain) -> None:
         self._loops, self._body = plain.loops, list(plain.body)
         self._shared = SharedScalars()
-        for stmt in self._body:
-            self._shared.add(stmt)
+        self._shared.add(self._body)
         self._accesses = _Accesses(plain.loops, plain.body)
         self._number = max((n.number for n in names_in(self.nest.body)), default=0)
 
@@ -395,7 +397,7 @@ class _PlainHost:
         pairs = zip(guest.loops, self._loops, strict=True)
         names |= {loop.iterator: mine.iterator for loop, mine in pairs}
         shared = self._shared.copied()
-        kept = [s for stmt in rename_iterators(guest.body, names) for s in shared.add(stmt)]
+        kept = shared.add(rename_iterators(guest.body, names))
         size = len(self._loops) + len(self._body) + len(kept)
         behind = _Accesses(self._loops, kept)
         if size > MAX_STATEMENTS or here.reads_other_place(behind):

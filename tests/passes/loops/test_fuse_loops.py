@@ -174,7 +174,7 @@ def test_each_statement_of_a_long_chain_is_looked_at_a_few_times():
     before = lower_until("fuse_loops", case)
     seen, add = [], SharedScalars.add
     with patch.object(
-        SharedScalars, "add", lambda self, stmt: seen.append(stmt) or add(self, stmt)
+        SharedScalars, "add", lambda self, body: seen.extend(body) or add(self, body)
     ):
         after = fuse_loops(before, case.context)
     assert len(before.steps) > 5 * len(after.steps)
