@@ -226,7 +226,7 @@ def _rolled(node: Node, shift: Any, axis: int) -> Node:
 
 
 def _pad(array: object, pad_width: Any, mode: object = "constant", **options: Any) -> Node:
-    """The rule of np.pad: dimensions are padded in order, so that later ones fill the corners."""
+    """The rule of np.pad: dimensions are padded in order; later dimensions fill corners."""
     node = array_node(array, "pad")
     rank = len(node.shape)
     if mode != "constant" and mode not in MARGINS_BY_MODE:

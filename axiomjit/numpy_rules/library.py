@@ -30,7 +30,7 @@ OneAxis = int | None
 
 
 def flat_along(node: Node, axis: OneAxis) -> tuple[Node, int]:
-    """The array and the number of a dimension; the array is flattened if it has no such one."""
+    """The array and the number of a dimension; the array is flattened if `axis` is None."""
     if axis is None or not node.shape:
         return flat(node), 0 if axis is None else normalize_axis_index(axis, 1)
     return node, normalize_axis_index(axis, len(node.shape))
