@@ -140,7 +140,7 @@ def fresh_paths(lazy_from, most_statements):
     root = paths.State(None)
     with (
         patch.object(segments, "ROOT", root),
-        patch.object(paths, "MOST_STATEMENTS", most_statements),
+        patch.object(paths, "MAX_STATEMENTS", most_statements),
         patch.object(config, "lazy_from", lazy_from),
     ):
         segments.open_segment().finish()  # the next one begins at the new root
