@@ -1,13 +1,13 @@
-"""The CPU benchmarking suite: `python -m axiomjit.bench`, or `axiomjit bench`.
+"""The benchmarking suite for CPUs, which the command `axiomjit bench` runs.
 
-Read in this order: `cases` (plain NumPy functions with inputs), `peers` (the libraries that are
-compared), `worker` (a process that runs one peer in one case), `measure` (a run: all peers of a
-case, compiled alone, timed alternately), `records` (the result file and the meaning of its
-figures), `ranking` (ratios and their verdicts), `compare` (cases that became slower), `table` and
-`page` (the reports).
+Read the modules in this order: `cases` (plain NumPy functions with inputs), `peers` (the libraries
+that are compared), `worker` (a process that runs one peer in one case), `measure` (a run, which
+compiles each peer of a case alone and times the peers in turns), `records` (the result file and the
+meaning of its figures), `ranking` (ratios and their verdicts), `compare` (cases that became
+slower), `table` and `page` (the reports).
 
-Method: each peer runs in a fresh process. Its first call is timed alone, with empty caches, and its
-result must equal NumPy's. Then come rounds: in each round, every peer takes one sample, in random
+Method: each peer runs in a fresh process. Its first call is timed alone, with empty caches, and the
+result must equal NumPy's. Rounds follow: in each round, every peer measures one sample, in random
 order. A second process, pinned to one core, uses the disk caches of the first process. Further
 processes of NumPy and axiomjit use these caches, too. The machine's bandwidth and peak arithmetic
 are measured in the same run.

@@ -1,4 +1,4 @@
-"""`python -m axiomjit.bench`, from the root of a clone: the same as `axiomjit bench`."""
+"""Run `python -m axiomjit.bench`, which is the command `axiomjit bench`."""
 
 from axiomjit.bench.cli import main
 

@@ -1,10 +1,11 @@
-"""The cost of a warm call on small operands.
+"""Measure the time of a warm call on small operands.
 
     python -m axiomjit.bench.call_overhead [--entry portable]
 
-Each row is measured in one process, in rounds in each of which every peer takes one sample. The
-table has the medians of the times, and of the ratios within a round. The first line is the time of
-`np.empty(8)`, a part of every call with a new result. JAX is compared if it is installed.
+All rows are measured in one process, in rounds; in each round, every peer measures one sample. The
+table has the medians of the times, and the medians of the ratios within a round. The column "empty"
+is the time of `np.empty(8)`, a part of every call with a new result. JAX is compared if it is
+installed.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ ROUNDS, TAKES_MS = 21, 4.0
 
 
 def expression(x: Any, y: Any) -> Any:
-    """Four operators."""
+    """A function of four operators."""
     return (x - y) * (x - y) * 3 + x * y
 
 
 def cases() -> dict[str, tuple[Call, Call, Call | None]]:
-    """By description: calls of axiomjit, NumPy and JAX."""
+    """The calls by axiomjit, NumPy and JAX for each row; None if JAX is not compared."""
     rng = np.random.default_rng(1)
     x, y, matrix, vector = rng.random(8), rng.random(8), rng.random((3, 3)), rng.random(3)
     ours, product = aj.jit(expression), aj.jit(lambda a, b: a @ b)
@@ -74,17 +75,17 @@ STEPS: dict[str, tuple[Callable[..., Any], tuple[int, ...]]] = {
     "chosen by a mask": (lambda x: x[x > 0.5] * 2, (8,)),
     "unique between two kernels": (lambda x: np.unique(x * 2) + 1, (8,)),
 }
-"""Programs with an external call, or with several kernels, each with its argument's shape."""
+"""Programs with an external call or with several kernels, and the shapes of their arguments."""
 
 
 def steps(function: Callable[..., Any], shape: tuple[int, ...]) -> tuple[Call, Call, None]:
-    """The calls of a function on a random array, by axiomjit and by NumPy."""
+    """The calls of a function on a random array by axiomjit and by NumPy."""
     x, ours = np.random.default_rng(2).random(shape), aj.jit(function)
     return lambda: ours(x), lambda: function(x), None
 
 
 def _jax(function: Callable[..., Any], *arrays: np.ndarray) -> Call | None:
-    """The function compiled by JAX, on its own arrays."""
+    """The call of a function that JAX compiles, on arrays of JAX; None without JAX."""
     try:
         import jax
     except ImportError:
@@ -95,7 +96,7 @@ def _jax(function: Callable[..., Any], *arrays: np.ndarray) -> Call | None:
 
 
 def sample_ns(call: Call, times: int) -> float:
-    """Nanoseconds per call, over a number of calls."""
+    """The mean time of a number of calls, in nanoseconds."""
     started = time.perf_counter_ns()
     for _ in range(times):
         call()
@@ -103,7 +104,7 @@ def sample_ns(call: Call, times: int) -> float:
 
 
 def medians(*calls: Call) -> tuple[list[float], list[float]]:
-    """Medians of each call in ns, and of its ratio to the first one."""
+    """The median time of each call in ns, and the median of its ratio to the first call."""
     counts = []
     for call in calls:
         sample_ns(call, 200)
@@ -117,7 +118,7 @@ def medians(*calls: Call) -> tuple[list[float], list[float]]:
 
 
 def main() -> None:
-    """Print the table."""
+    """Measure all rows and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--entry", choices=("auto", "portable"), default="auto")
     config.entry = parser.parse_args().entry

@@ -1,4 +1,4 @@
-"""`axiomjit bench list | run | compare | report`."""
+"""The command `axiomjit bench list | run | compare | report`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ expression as text), FUNCTION_einsum (subscripts) and FUNCTION_loops (loops for 
 
 
 def main(argv: Sequence[str] | None, program: str) -> int:
-    """Run one command; see `commands.run_command` for the exit codes; `compare` has its own."""
+    """Run a command; return an exit code of `commands.run_command` or of `compare`."""
     return run_command(_parser(program), argv)
 
 
@@ -128,7 +128,7 @@ def _run(arguments: argparse.Namespace) -> None:
 
 
 def _check_writable(path: Path) -> None:
-    """Refuse an unwritable file before spending minutes on its content."""
+    """Raise an error for an unwritable file before minutes are spent on measurements."""
     folder = path.absolute().parent
     if path.is_dir() or not os.access(path if path.exists() else folder, os.W_OK):
         seen = "it cannot be written" if folder.is_dir() else f"no folder {folder}"

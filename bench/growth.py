@@ -1,10 +1,10 @@
-"""Compile times, and their growth with the size of a function.
+"""Measure compile times, and their growth with the size of a function.
 
 `python -m axiomjit.bench.growth` prints milliseconds of processor time, separately for axiomjit
-(tracing, passes, source) and for Numba: for a function of ten operators; for families of functions
-of 200 and 400 operators, with ratios; for one `concatenate` of 150, 300 and 600 slices; for the
-plans of 1,000 shapes of one function. Numba's time is that of the first round, since a kernel is
-compiled once per process. Axiomjit's ratios are medians of several rounds.
+(tracing, passes, source) and for Numba. It measures a function of ten operators; families of
+functions of 200 and 400 operators, with ratios; one `concatenate` of 150, 300 and 600 slices; and
+the plans of 1,000 shapes of one function. Numba's time is the time of the first round, since a
+kernel is compiled once per process. Axiomjit's ratios are medians over several rounds.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def ten(x: Any, y: Any) -> Any:
 
 
 def chain(count: int) -> Function:
-    """A function in which each value is computed from the previous one."""
+    """A function in which each value is computed from the previous value."""
     steps: tuple[Function, ...] = (
         lambda v, y: np.sqrt(v),
         lambda v, y: v * y,
@@ -53,7 +53,7 @@ def chain(count: int) -> Function:
 
 
 def mesh(count: int) -> Function:
-    """A function in which each value is computed from the previous one and an early one."""
+    """A function in which each value is computed from the previous value and an early value."""
 
     def function(x: Any, y: Any) -> Any:
         values = [x, y]
@@ -88,7 +88,7 @@ FAMILIES: Final = (chain, mesh, results, shapes, sums, joined)
 
 
 def compile_ms(function: Function, *arguments: Any) -> tuple[float, float, int]:
-    """Milliseconds before Numba and in Numba, and the number of kernels."""
+    """The milliseconds before Numba, the milliseconds in Numba, and the number of kernels."""
     jitted = axiomjit.jit(function)
     started = time.process_time()
     lowered = jitted.lower(*arguments)
@@ -143,7 +143,7 @@ def _plans(count: int = 1000) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Print the figures."""
+    """Measure compile times and print them."""
     argparse.ArgumentParser(description=__doc__.splitlines()[0]).parse_args(arguments)
     compile_ms(lambda x: x + 1.0, X)
     rounds = [compile_ms(ten, X, Y) for _ in range(9)]

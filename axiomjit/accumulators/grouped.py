@@ -56,7 +56,7 @@ from axiomjit.graph.primitives import (
     UfuncFold,
 )
 from axiomjit.graph.reductions import (
-    NOWHERE,
+    NO_POSITION,
     StateFold,
     has_elements,
     in_nodes,
@@ -234,7 +234,7 @@ def _position(rule: UfuncFold) -> Callable[[Groups, Node], Node]:
         is_best = _op("equal", values, best)
         if is_inexact(values.dtype):
             is_best = _op("logical_or", is_best, _op("isnan", values))
-        nowhere = _scalar(INT, NOWHERE)
+        nowhere = _scalar(INT, NO_POSITION)
         places = elementwise(WHERE, is_best, positions_along(groups.shape, groups.axes), nowhere)
         first = groups.scatter(places, nowhere, PRIMITIVES["minimum"])
         return groups.filled(first, -1)

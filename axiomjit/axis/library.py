@@ -74,7 +74,7 @@ def sort(x: Operand, axis: AxisName) -> Tensor:
         GraphTypeError: x is an array without axes, or neither a tensor nor a number.
     """
     tensor, along = _along("sort", x, axis)
-    return _like(tensor, external_calls.in_order(SORT, tensor.node, along))
+    return _like(tensor, external_calls.sorted_along(SORT, tensor.node, along))
 
 
 @hides_frames
@@ -85,7 +85,7 @@ def argsort(x: Operand, axis: AxisName) -> Tensor:
         An int64 tensor with the axes of x.
     """
     tensor, along = _along("argsort", x, axis)
-    return _like(tensor, external_calls.in_order(ARGSORT, tensor.node, along))
+    return _like(tensor, external_calls.sorted_along(ARGSORT, tensor.node, along))
 
 
 def _along(name: str, x: Operand, axis: AxisName) -> tuple[Tensor, int]:

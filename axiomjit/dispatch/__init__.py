@@ -2,12 +2,12 @@
 
 A call looks up, in this order: the native table of its function, the plan for the exact layout of
 its arguments (`exact_layout`, a `CompiledCall`), its signature, and the programs of that signature
-(`ProgramTable`). Missing entries are made, and a program is bound to a plan. Arrays, named arrays
-and graphs all work this way. Keys are made in `arguments.py`; those of named arrays, which need the
-axis language, in `named_calls.py`.
+(`ProgramTable`). A missing entry is made, and a program is bound to a plan. Calls with arrays, with
+named arrays and of graphs all follow this order. Keys are made in `arguments.py`; the keys of named
+arrays need the axis language and are made in `named_calls.py`.
 
-The process-wide state outside the graph and the functions, with its reasons; a test of the
-structure compares this list with the code.
+The following lists hold all state of the process that is outside graphs and functions, with the
+reason for each. A test in `tests/structure` compares the lists with the code.
 
 Tables of identity: equal values are one object, freed with its last user.
 
@@ -18,8 +18,8 @@ Tables of identity: equal values are one object, freed with its last user.
 - `axiomjit/axis/axis.py` `_duals`: `axis + 1` is the same axis each time
 - `axiomjit/numpy/facts.py` `_interned`: edges of paths compare facts by identity
 
-Facts about a node, a storage or a graph. They are kept outside the object since they are not part
-of the computation, or hold data, and are freed with the object.
+Facts about a node, a storage or a graph. Such facts are not part of the computation, or have data.
+Hence they are stored outside the object, and freed with the object.
 
 - `axiomjit/graph/nodes.py` `_origins`: the user's line of a node; one node may come from two lines
 - `axiomjit/axis/deferred_checks.py` `_required`: checks on unknown lengths of a node, made later
@@ -27,10 +27,10 @@ of the computation, or hold data, and are freed with the object.
 - `axiomjit/axis/transformers.py` `_arrays`: the values of variables, separate per transformer
 - `axiomjit/dispatch/programs.py` `_plans`: compiled calls of a graph, which hold its constants
 
-Shared by equal programs and kernels, limited or small.
+Tables that equal programs and kernels share; each has a limit or stays small.
 
 - `axiomjit/dispatch/programs.py` `_programs`: programs of graphs; graphs of one form share one
-- `axiomjit/dispatch/derivatives.py` `_KEPT`: derivatives of methods and ufuncs, 64 at most
+- `axiomjit/dispatch/derivatives.py` `_of_callables`: derivatives of methods and ufuncs, 64 at most
 - `axiomjit/numpy/programs.py` `_programs`: programs of segments by their text, 2,000 at most
 - `axiomjit/scale/tasks.py` `_programs`: unpickled programs of tasks by their digest, 512 at most
 - `axiomjit/numpy/temporaries.py` `_known`: by code of users, the instructions behind operands
@@ -43,11 +43,11 @@ Shared by equal programs and kernels, limited or small.
 - `runtime/codegen/llvm_functions.py` `_LIBRARIES`: compiled functions that kernels link
 - `runtime/codegen/llvm_functions.py` `_LINKED`: functions inlined into loops, written once
 
-Valid for a part of the program's run, in one thread or context.
+State that is valid for a part of the program's run, in one thread or context.
 
 - `axiomjit/symbolic/dims.py` `_scope`: the known lengths; Python's `if n > m` has no other access
 - `axiomjit/base/trace_context.py` `_following`: the current trace, for its tracers
-- `axiomjit/dispatch/derivatives.py` `_last`: the error of a thread's last trace of a derivative
+- `axiomjit/dispatch/derivatives.py` `_last_error`: the error of a thread's last derivative
 - `axiomjit/graph/captured.py` `_captured`: arrays captured by the traced function
 - `axiomjit/graph/storages.py` `_layouts`: strides of its arguments, for views like `reshape`
 - `axiomjit/base/counters.py` `_clock`: the clock of the function that a thread compiles for
@@ -60,7 +60,7 @@ Valid for a part of the program's run, in one thread or context.
 - `axiomjit/base/locks.py` `_fork`: the locks acquired by a fork, per forking thread
 - `axiomjit/base/locks.py` `_locks`: every lock, so that a forked child can free it
 
-Installed functions, by which a layer calls a later one.
+Installed functions: an earlier layer calls a later layer through them.
 
 - `axiomjit/functions/transforms.py` `FORMS`: the traced forms of `vjp` and its like, in `dispatch`
 - `axiomjit/gradients/libraries.py` `_GIVEN`: derivatives that users gave to library functions
@@ -72,8 +72,8 @@ Installed functions, by which a layer calls a later one.
   makes arrays of its columns and tensors, and answers calls with its arrays in blocks
 - `axiomjit/functions/libraries.py` `replaced_in`: what `interop` does in place of a library
 
-Besides `debug` and `cli`, the only package that imports front ends, passes and runtime together.
-May import `base`, `symbolic`, `views`, `graph`, `numpy_rules`, `axis`, `tracing`,
-`functions`, `gradients`, `passes.ir`, `passes.graph`, `passes.views`, `passes`,
-`runtime.codegen`, `runtime.native_call`, `runtime.execution`, `debug`.
+Besides `debug` and `cli`, `dispatch` is the only package that imports front ends, passes and the
+runtime together. May import `base`, `symbolic`, `views`, `graph`, `numpy_rules`, `axis`, `tracing`,
+`functions`, `gradients`, `passes.ir`, `passes.graph`, `passes.views`, `passes`, `runtime.codegen`,
+`runtime.native_call`, `runtime.execution`, `debug`.
 """

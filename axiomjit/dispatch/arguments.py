@@ -1,7 +1,8 @@
-"""Splits a call's arguments into traced and static leaves, and makes the keys of both.
+"""Split a call's arguments into traced and static leaves, and make the cache keys of both.
 
-Equal keys of static arguments mean the same types and the same state at every level. `==` is too
-weak: 1 == 1.0 == True, 0.0 == -0.0, Decimal("1.0") == Decimal("1.00").
+Two static arguments have equal keys only if types and state are the same at every level of nesting.
+Python's `==` is too weak for this: 1 == 1.0 == True, 0.0 == -0.0, Decimal("1.0") ==
+Decimal("1.00").
 """
 
 from __future__ import annotations
@@ -43,20 +44,20 @@ Forget = Callable[[Any], None]
 _BY_VALUE: Final = frozenset({int, bool, str, bytes, type(None), type(Ellipsis)})
 _BY_ORDER: Final = frozenset({tuple, list, set, frozenset})
 _IDENTITIES: Final = (type, FunctionType, ModuleType, Enum, np.ufunc, np.ndarray)
-DEEPEST: Final = 12
-"""Levels of nested objects whose state is in a key; deeper objects count by identity."""
-LONGEST: Final = 1000
-"""The most entries of a list, set or dict in a key; longer ones count by identity."""
+MAX_DEPTH: Final = 12
+"""The number of nesting levels whose state is in a key; deeper objects are compared by identity."""
+MAX_ENTRIES: Final = 1000
+"""The longest list, set or dict whose entries are in a key; others count by identity."""
 
 
-class Same(weakref.ref[Any]):
-    """A weak reference; equal to another reference to the same object while that lives."""
+class WeakIdentity(weakref.ref[Any]):
+    """A weak reference, equal to others to the same object as long as the object lives."""
 
     __slots__ = ("number",)
     number: int
 
-    def __new__(cls, value: object, forget: Forget | None = None) -> Same:
-        """Refer to the object; its death calls `forget` with this reference."""
+    def __new__(cls, value: object, forget: Forget | None = None) -> WeakIdentity:
+        """Refer to the object; when the object is freed, `forget` is called with this reference."""
         made = super().__new__(cls, value, forget)
         made.number = id(value)
         return made
@@ -65,14 +66,14 @@ class Same(weakref.ref[Any]):
         if self is other:
             return True
         known = self()
-        return isinstance(other, Same) and known is not None and known is other()
+        return isinstance(other, WeakIdentity) and known is not None and known is other()
 
     def __hash__(self) -> int:
         return self.number
 
 
-class Kept:
-    """A strong reference to an object whose type has no weak references; the key keeps it alive."""
+class StrongIdentity:
+    """A strong reference to an object whose type allows no weak references."""
 
     __slots__ = ("value",)
 
@@ -80,18 +81,19 @@ class Kept:
         self.value = value
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Kept) and self.value is other.value
+        return isinstance(other, StrongIdentity) and self.value is other.value
 
     def __hash__(self) -> int:
         return id(self.value)
 
 
 def static_key(value: Any, forget: Forget | None = None) -> tuple[object, ...]:
-    """A hashable key of a static value: an entry for each object in it, in order.
+    """A hashable key of a static value, with an entry for each object inside the value, in order.
 
-    Hashable values that define `==` and hold no arrays are equal if type and state are. Any other
-    object is equal only to itself, and only until its attributes change. `forget` is called
-    with the reference to such an object when that dies.
+    Hashable values that define `==` and hold no arrays have equal keys if their types and states
+    are equal. The key of any other object is equal only to the key of the same object with
+    unchanged attributes. When such an object is freed, `forget` is called with the reference to the
+    object.
     """
     key: list[object] = []
     by_state: dict[Path, tuple[int, object]] = {}
@@ -103,7 +105,7 @@ def static_key(value: Any, forget: Forget | None = None) -> tuple[object, ...]:
             for above in (path[:k] for k in range(1, len(path))):
                 if above in by_state:
                     place, owner = by_state[above]
-                    key[place] = _same(owner, forget), type(owner)
+                    key[place] = _identity(owner, forget), type(owner)
         elif isinstance(parts, _State):
             by_state[path] = len(key), one
         key.append(entry)
@@ -119,7 +121,7 @@ class _State(list[object]):
 
 
 def _entry(value: Any, forget: Forget | None, depth: int) -> tuple[object, Sequence[object]]:
-    """The entry of a value in a key, and its parts, which have entries of their own."""
+    """The entry of a value in a key, and the parts of the value, which get their own entries."""
     kind = type(value)
     if kind in _BY_VALUE or isinstance(value, ComparedByValue):
         return (kind, value), ()
@@ -132,11 +134,11 @@ def _entry(value: Any, forget: Forget | None, depth: int) -> tuple[object, Seque
     if isinstance(value, np.dtype):
         return (kind, value, repr(value.metadata)), ()
     if isinstance(value, _IDENTITIES):
-        return _same(value, forget), ()
+        return _identity(value, forget), ()
     if kind in _BY_ORDER or kind is dict:
         changes = kind not in (tuple, frozenset)
-        if depth > DEEPEST or (depth and changes and len(value) > LONGEST):
-            return (_same(value, forget), len(value)), ()
+        if depth > MAX_DEPTH or (depth and changes and len(value) > MAX_ENTRIES):
+            return (_identity(value, forget), len(value)), ()
         return (kind, len(value)), list(value.items() if kind is dict else value)
     if kind is slice or kind is range:
         return kind, (value.start, value.stop, value.step)
@@ -145,7 +147,7 @@ def _entry(value: Any, forget: Forget | None, depth: int) -> tuple[object, Seque
 
 def _object_entry(value: Any, forget: Forget | None, depth: int) -> tuple[object, Sequence[object]]:
     kind: Any = type(value)
-    if depth <= DEEPEST and kind.__eq__ is not object.__eq__ and kind.__hash__ is not None:
+    if depth <= MAX_DEPTH and kind.__eq__ is not object.__eq__ and kind.__hash__ is not None:
         try:
             state = value.__reduce_ex__(4)
         except Exception:  # a type that cannot be pickled may raise anything
@@ -154,21 +156,21 @@ def _object_entry(value: Any, forget: Forget | None, depth: int) -> tuple[object
             parts = _State(tuple(p) if hasattr(p, "__next__") else p for p in state)
             return (kind, len(parts)), parts
     own = attributes(value)
-    if own is None or depth > DEEPEST:
-        return _same(value, forget), ()
+    if own is None or depth > MAX_DEPTH:
+        return _identity(value, forget), ()
     shared = class_attributes(kind)
-    return (_same(value, forget), bool(shared)), (own, shared) if shared else (own,)
+    return (_identity(value, forget), bool(shared)), (own, shared) if shared else (own,)
 
 
-def _same(value: object, forget: Forget | None) -> object:
+def _identity(value: object, forget: Forget | None) -> object:
     try:
-        return Same(value, forget)
+        return WeakIdentity(value, forget)
     except TypeError:
-        return Kept(value)
+        return StrongIdentity(value)
 
 
 def structure_key(structure: Structure) -> object:
-    """A key that compares structures: types of containers, and dict keys with their types."""
+    """The key of a structure: the types of its containers, and the dict keys with their types."""
     kind = getattr(structure, "kind", None)
     if kind is None:
         return None
@@ -177,8 +179,8 @@ def structure_key(structure: Structure) -> object:
 
 
 def mentions_dead(key: object) -> bool:
-    """True if a key, or a tuple within it, refers to a dead object."""
-    if isinstance(key, Same):
+    """True if a key, or a tuple inside the key, refers to an object that was freed."""
+    if isinstance(key, WeakIdentity):
         return key() is None
     return isinstance(key, tuple) and any(map(mentions_dead, key))
 
@@ -189,19 +191,19 @@ _WITHOUT_AXES: Final = _ARRAYS | {int, float, complex, bool, str, type(None)}
 
 
 def are_arrays(values: Sequence[object]) -> bool:
-    """True if all are arrays of NumPy's own class."""
+    """True if all values are of NumPy's own array class, not of a subclass."""
     return set(map(type, values)) <= _ARRAYS
 
 
 def in_numpy(
     args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> tuple[Sequence[Any], Mapping[str, Any]] | None:
-    """The arguments with NumPy's arrays and numbers in place of lazy ones and of containers.
+    """The arguments, with NumPy arrays and numbers in place of lazy arrays and of array containers.
 
-    None without those.
+    None if there are no lazy arrays and no array containers.
 
     Raises:
-        As `in_arrays`.
+        The errors of `in_arrays`.
     """
     values = (*args, *kwargs.values())
     given = in_arrays(values)
@@ -218,7 +220,7 @@ def _in_numpy(value: Any) -> Any:
 
 
 def axes_among(values: Sequence[object]) -> bool:
-    """True if there is a named array or a tensor among values, or in their containers."""
+    """True if a named array or a tensor is among the values, or inside a container among them."""
     if all(type(value) in _WITHOUT_AXES for value in values):
         return False
     try:
@@ -234,10 +236,10 @@ def has_axes(values: Sequence[object]) -> bool:
 
 
 class CallArguments(Record):
-    """The leaves of a call's arguments, by parameter; a static leaf has a place and a value.
+    """The leaves of a call's arguments; a static leaf is a pair of its position and its value.
 
-    `names` has the parameter of each dynamic leaf, `static_names` of each static one.
-    `structure_key` is the key of the structure.
+    `names` has the parameter of each dynamic leaf, `static_names` the parameter of each static
+    leaf. `structure_key` is the cache key of `structure`.
     """
 
     structure: Structure
@@ -249,12 +251,12 @@ class CallArguments(Record):
     marked: frozenset[str] = frozenset()
     """The parameters that the user has marked as static."""
     is_labelled: bool = False
-    """True if arguments are arrays with labels, which the key of the structure has."""
+    """True if arguments have labels, which are then in the key of the structure."""
     whole: bool = False
-    """True if only the kind of a static leaf counts, since guards compare the parts read."""
+    """True if a key has only the class of a static leaf; guards compare the parts that are read."""
 
     def with_inputs(self, values: Sequence[object], names: Sequence[str]) -> CallArguments:
-        """This call with arrays and numbers from outside appended to its own ones."""
+        """The arguments; arrays and numbers from outside follow their dynamic leaves."""
         return self.replace(dynamic=(*self.dynamic, *values), names=(*self.names, *names))
 
     def every_value(self) -> tuple[object, ...]:
@@ -262,7 +264,7 @@ class CallArguments(Record):
         return (*self.dynamic, *(value for _, value in self.static))
 
     def leaves(self, dynamic: Sequence[object]) -> list[object]:
-        """All leaves in order, with the given values for the dynamic ones."""
+        """All leaves of the call in order, with the given values for its dynamic leaves."""
         total: list[object] = list(dynamic)
         for place, value in self.static:
             total.insert(place, value)
@@ -270,13 +272,13 @@ class CallArguments(Record):
 
 
 Forms = BoundedTable[int, CallArguments]
-"""By number of arguments, a template for calls that have only arrays as arguments."""
+"""For each number of arguments, a template for calls whose arguments are all arrays."""
 
 
 def static_parameters(
     names: Sequence[str], signature: inspect.Signature, function: str
 ) -> frozenset[str]:
-    """The parameters that the user named as static.
+    """The names of the parameters that the user marked as static.
 
     Raises:
         GraphValueError: the function has no parameter of this name.
@@ -302,30 +304,31 @@ def take_apart(
     function: str = "function",
     whole: bool = True,
 ) -> CallArguments:
-    """Split the leaves of a call's arguments into dynamic and static ones.
+    """Split the leaves of a call's arguments into dynamic leaves and static leaves.
 
     Args:
         signature: The function's signature.
-        static: Its parameters marked as static.
+        static: The parameters that are marked as static.
         args: The positional arguments.
         kwargs: The keyword arguments.
-        forms: A table for calls with arrays only.
+        forms: The templates for calls whose arguments are all arrays.
         function: The name of the function, for errors.
-        whole: True if containers are static leaves; else they are opened.
+        whole: True if each container is one static leaf; otherwise the leaves of containers are
+            separate.
 
     Raises:
         TypeError: the call does not fit the signature (Python's own message).
     """
     if forms is None or kwargs or static or not are_arrays(args):
-        return _sorted(signature, static, args, kwargs, function, whole)
+        return _split_leaves(signature, static, args, kwargs, function, whole)
     like = forms.get(len(args))
     if like is None:  # without its arrays
-        like = _sorted(signature, static, args, kwargs, function, whole).replace(dynamic=())
+        like = _split_leaves(signature, static, args, kwargs, function, whole).replace(dynamic=())
         forms.keep(len(args), like)
     return CallArguments(like.structure, like.structure_key, args, (), like.names, whole=whole)
 
 
-def _sorted(
+def _split_leaves(
     signature: inspect.Signature,
     static: frozenset[str],
     args: tuple[object, ...],
@@ -336,7 +339,7 @@ def _sorted(
     try:
         bound = signature.bind(*args, **kwargs)
     except TypeError as error:
-        raise _misfit(signature, function, args, kwargs) or error from None
+        raise _signature_error(signature, function, args, kwargs) or error from None
     opened, labelled = (bound.args, bound.kwargs), False
     if whole:
         leaves, structure = flatten_tree(
@@ -375,7 +378,7 @@ def _sorted(
 
 
 def _owners_of_leaves(owners: Sequence[str], structure: Structure) -> list[str]:
-    """The parameter of each leaf, where an argument has several leaves or none."""
+    """The parameter of each leaf; an argument may have several leaves, or none."""
     assert isinstance(structure, Branch)
     parts = [one for part in structure.parts if isinstance(part, Branch) for one in part.parts]
     pairs = zip(owners, parts, strict=True)
@@ -391,12 +394,12 @@ def _owners(signature: inspect.Signature, bound: inspect.BoundArguments) -> list
     return found
 
 
-def _misfit(
+def _signature_error(
     signature: inspect.Signature, name: str, args: tuple[object, ...], kwargs: Mapping[str, object]
 ) -> TypeError | None:
     """Python's error for a call that does not fit a signature, with the function's name.
 
-    Raised by an empty function with the same parameters; None if that raises nothing.
+    An empty function with the same parameters raises the error; None if it raises no error.
     """
     none = inspect.Parameter.empty
     parameters = [
@@ -418,7 +421,7 @@ def _misfit(
 
 
 def is_static(leaf: object) -> bool:
-    """True for a leaf that is neither an array nor a plain number, such as any enum."""
+    """True for a leaf that is neither an array nor a plain number, such as a member of an enum."""
     if isinstance(leaf, Array | np.generic):
         return False
     if isinstance(leaf, int | float | complex):
@@ -429,10 +432,10 @@ def is_static(leaf: object) -> bool:
 def exact_layout(
     leaves: Sequence[object], other: Callable[[Any], object] | None = None
 ) -> tuple[object, ...] | None:
-    """The key of a bound plan: the settings, and the layout of each array.
+    """The key of a bound plan: the settings, and the dtype, shape and strides of each array.
 
-    `other` returns the key of a leaf that is not an array; without it such a leaf makes the result
-    None.
+    `other` returns the key of a leaf that is not an array. Without `other`, the result is None if
+    there is such a leaf.
     """
     key: list[object] = [config.bounds]
     for leaf in leaves:
@@ -446,29 +449,29 @@ def exact_layout(
 
 
 def exact_key(call: CallArguments, forget: Forget | None = None) -> object:
-    """The key of a bound plan of a call with static arguments.
+    """The key of the bound plan for a call that may have static arguments.
 
-    `forget` is called when an object in the key dies.
+    `forget` is called when an object in the key is freed.
     """
     layout = exact_layout(call.dynamic, kind_of)
     return layout, call.structure_key, statics_key(call, forget)
 
 
 def graph_key(arguments: Sequence[object], lengths: Mapping[Any, int]) -> object:
-    """The key of a graph's bound plan."""
+    """The key of a bound plan of a graph: settings, lengths, and the layouts of the arguments."""
     settings = config.disable, user_traps_errors()
     return settings, frozenset(lengths.items()), exact_layout(arguments, kind_of)
 
 
 def kind_of(leaf: Any) -> object:
-    """The part of a layout key for a leaf that is no plain array: its class, and an int's value."""
+    """The key of a leaf that is no plain array: its class, and the value of an int."""
     if isinstance(leaf, Array):
         return type(leaf), leaf.dtype, leaf.shape, leaf.strides, leaf.flags.aligned
     return (int, leaf) if isinstance(leaf, int) else type(leaf)
 
 
 def statics_key(call: CallArguments, forget: Forget | None = None) -> tuple[object, ...]:
-    """The place and the key of each static argument."""
+    """The position and the key of each static argument."""
     if not call.static:
         return ()
     key = whole_key if call.whole else static_key
@@ -476,12 +479,12 @@ def statics_key(call: CallArguments, forget: Forget | None = None) -> tuple[obje
 
 
 def whole_key(value: Any, forget: Forget | None = None) -> object:
-    """The key of an argument whose parts are guarded: a known value, an identity, or the class."""
+    """The key of an argument whose parts are guarded: its value, its identity, or its class."""
     if is_known_value(value):
         return static_key(value, forget)
     if type(value) is FunctionType:
         return FunctionType, value.__code__
-    return _same(value, forget) if isinstance(value, BY_IDENTITY) else type(value)
+    return _identity(value, forget) if isinstance(value, BY_IDENTITY) else type(value)
 
 
 def swapped_dtype(values: Sequence[object]) -> object:
@@ -493,9 +496,10 @@ def swapped_dtype(values: Sequence[object]) -> object:
 
 
 def plain_array(array: Array) -> Array:
-    """The array in a layout for kernels: native, aligned, strides in multiples of the itemsize.
+    """The array in a layout that kernels can read, copied only if its own layout is another.
 
-    If it must be copied, the copy keeps the memory order and stores repeated elements once.
+    Kernels need native byte order, alignment, and strides that are multiples of the itemsize. A
+    copy has the memory order of the array, and stores repeated elements once.
     """
     if walkable(array):
         return array
@@ -505,7 +509,7 @@ def plain_array(array: Array) -> Array:
 
 
 def class_of(value: Any) -> object:
-    """The dtype of a plain array, else the class; both decide if an argument can be compiled."""
+    """The dtype of a plain array, or the class of another value; it decides about compilation."""
     return value.dtype if type(value) is Array else type(value)
 
 
@@ -522,10 +526,10 @@ def foreign_classes(values: Iterable[object]) -> set[object]:
 
 
 def plain_argument(value: Any, name: object) -> object:
-    """An argument as an array or number of a compiled type.
+    """The argument as a NumPy array or a number that kernels can read.
 
     Raises:
-        GraphTypeError: NumPy functions treat this array-like by its own rules.
+        GraphTypeError: the value is neither an array of NumPy's own class nor a number.
     """
     if type(value) is Array or type(value) is np.memmap:
         return plain_array(np.asarray(value))
@@ -544,9 +548,9 @@ def plain_argument(value: Any, name: object) -> object:
 def plain_arguments(
     arguments: Sequence[object], names: Iterable[object] | None = None
 ) -> tuple[object, ...]:
-    """The arguments as kernels take them; `names` are for errors, positions by default.
+    """The arguments as arrays and numbers that kernels can read; errors use `names`.
 
     Raises:
-        GraphTypeError: as `plain_argument`.
+        GraphTypeError: an argument is refused by `plain_argument`.
     """
     return tuple(map(plain_argument, arguments, range(len(arguments)) if names is None else names))

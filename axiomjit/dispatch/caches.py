@@ -1,9 +1,9 @@
-"""Caches of calls: programs by signature, plans by exact layout, and the run of a plan.
+"""Tables of a function: programs by signature, plans by exact layout; and the run of a plan.
 
 A call looks up, in this order: the native table of its function, plans by the exact layout of the
-arguments, argument classes by their code (`signature.Classes`), programs by call guard. Compiled
-functions of arrays and of named arrays, and graphs, share these tables, their limits, and the
-removal of entries for dead objects.
+arguments, argument classes by their code (`signature.Classes`), programs by their guards. Compiled
+functions of arrays, compiled functions of named arrays, and graphs use the same tables, with the
+same limits. An entry is removed when an object in its key is freed.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from axiomjit.symbolic.data_dependent import Decisions
 from axiomjit.symbolic.dims import Dim, Symbol, evaluate
 from axiomjit.symbolic.dims import Guards as LengthGuards
 
-LAYOUTS: Final = 512
-"""The most compiled calls, one per exact layout, that a function or graph has."""
-CLASSES: Final = 256
-"""The most signatures with programs that a function, or all graphs together, have."""
+MAX_LAYOUTS: Final = 512
+"""The largest number of compiled calls of a function or graph; each exact layout has its own."""
+MAX_SIGNATURES: Final = 256
+"""The largest number of signatures with programs of one function, or of all graphs together."""
 
-PROGRAMS: Final = 512
-"""The most programs that a signature has."""
+MAX_PROGRAMS: Final = 512
+"""The largest number of programs of one signature."""
 
 Entry = TypeVar("Entry")
 
@@ -45,13 +45,13 @@ class Runnable(Protocol):
     """A computation bound to lengths."""
 
     def run(self, arguments: Sequence[Any], given: Sequence[object] | None = None) -> Sequence[Any]:
-        """The results for these arguments, which are `given` after conversion."""
+        """The results for these arguments; `given` are the arguments before their conversion."""
 
 
 class Reads(Record):
-    """A program's guards on outside values, its effects, and the layout of its outside inputs.
+    """The guards of a program on outside values, its effects, and the layout of its outside inputs.
 
-    `names` are the names of the inputs, for messages.
+    `names` are the names of the outside inputs, for messages.
     """
 
     guards: Guards
@@ -62,12 +62,12 @@ class Reads(Record):
     def layout_of(
         self, inputs: Sequence[object], first: int, counters: Sequence[tuple[int, Symbol]]
     ) -> object:
-        """The layout of outside inputs; integers among the counters count by their class.
+        """The layout key of outside inputs; the key does not contain the values of `counters`.
 
         Args:
-            inputs: Their values.
-            first: The position of the first one among the program's arguments.
-            counters: As in `CompiledCall`.
+            inputs: The values of the outside inputs.
+            first: The position of the first outside input among the program's arguments.
+            counters: The positions and symbols of counters among the program's arguments.
         """
         values = list(inputs)
         for position, _ in counters:
@@ -77,43 +77,44 @@ class Reads(Record):
 
 
 class Integers:
-    """The integer arguments of a program by position, as symbols, and the guards of its lengths.
+    """The integer arguments of a program, as a symbol for each position, and its guards of lengths.
 
-    `leaves` are the integers among the leaves of the return value that depend on them, by number.
+    `leaves` are the leaves of the return value that are integers computed from the symbols, by the
+    number of the leaf.
     """
 
-    MOST_TABLES: Final = 8
-    """The most tables of one layout for all values of the integers: they differ in ranges."""
+    MAX_TABLES: Final = 8
+    """The largest number of native tables per layout; each covers other ranges of integers."""
 
     def __init__(
         self, symbols: Mapping[int, Symbol], guards: LengthGuards, leaves: Mapping[int, Dim]
     ) -> None:
         self.symbols, self.guards, self.leaves = symbols, guards, leaves
-        self._bound = BoundedTable[object, int](limit=LAYOUTS)
+        self._bound = BoundedTable[object, int](limit=MAX_LAYOUTS)
 
     def vary(self, arguments: Sequence[object]) -> bool:
-        """True if an earlier plan had this layout with other integers; asked once per new plan."""
+        """True if a plan with this layout and other integers exists; called once per new plan."""
         layout = exact_layout(
             [0 if k in self.symbols else one for k, one in enumerate(arguments)], kind_of
         )
         count = (self._bound.get(layout) or 0) + 1
         self._bound.keep(layout, count)
-        return 1 < count <= 1 + self.MOST_TABLES
+        return 1 < count <= 1 + self.MAX_TABLES
 
 
 class CompiledCall(Record):
-    """The computation for one exact layout of arguments, and the assembly of its results.
+    """The computation for one exact layout of arguments, and the way to build the return value.
 
-    `plain`: arguments need no conversion. `held`: arrays passed after them, the constants of a
-    graph. `watch`: the captured arrays, None if there are none. `leaves`: for each leaf of the
-    return value the number of a result and its conversion, or None and a value or its recipe.
-    `writes`: positions of arguments that the run changes. `speculative`: the run may find that a
-    guess was wrong; arguments in `early` and `generators` are then rolled back. `may_raise`:
-    besides writes and draws, the run may raise an error that NumPy raises after other errors.
-    `outside`: what the function reads and changes outside; None for graphs and named arrays.
-    `counters`: positions and symbols of outside integers on which only `leaves` depend.
-    `integers`: None if there are none. `decisions`: the comparisons of computed numbers that the
-    program assumes, in order.
+    `plain`: arguments need no conversion. `held`: the constants of a graph, arrays that are passed
+    after the arguments. `watch`: the captured arrays, None if there are none. `leaves`: for each
+    leaf of the return value, the number of a result and the conversion of the result, or None and a
+    value or the recipe of a value. `writes`: positions of arguments that the run changes.
+    `speculative`: the run may find that a guess was wrong; arguments in `early` and `generators`
+    are then rolled back. `may_raise`: besides writes and draws, the run may raise an error that
+    NumPy raises after other errors. `outside`: what the function reads and changes outside; None
+    for graphs and named arrays. `counters`: positions and symbols of outside integers on which only
+    `leaves` depend. `integers`: the integer arguments, None if there are none. `decisions`: the
+    outcomes of comparisons of computed numbers that the program assumes, in order.
     """
 
     runnable: Runnable
@@ -134,12 +135,12 @@ class CompiledCall(Record):
 
     @property
     def is_guarded(self) -> bool:
-        """True if guards suffice for a call, since there are no arguments to roll back."""
+        """True if a call needs only its guards, since the run leaves no arguments to roll back."""
         return not self.early
 
     @property
     def is_simple(self) -> bool:
-        """True if a call only checks its guards and runs the plan."""
+        """True if a call checks guards and runs the plan, without writes, draws or effects."""
         if self.writes or self.generators or self.speculative or not self.plain:
             return False
         reads = self.outside
@@ -152,12 +153,12 @@ class CompiledCall(Record):
     def prepared(
         self, arguments: Sequence[object], names: Sequence[str] | None = None
     ) -> Sequence[object]:
-        """The arguments of a call of this layout, converted for the program."""
+        """The arguments of a call with this layout, converted for the program if necessary."""
         return arguments if self.plain else plain_arguments(arguments, names)
 
 
 class Table(BoundedTable[object, Entry]):
-    """Entries by key; the death of an object in a key removes the entry."""
+    """A bounded table; an entry is removed when an object in its key is freed."""
 
     def __init__(self, limit: int) -> None:
         super().__init__(limit)
@@ -171,10 +172,11 @@ class Table(BoundedTable[object, Entry]):
         return value
 
     def forget(self, dead: object = None, ends: Callable[[], bool] = sys.is_finalizing) -> None:
-        """Drop the entries whose keys refer to dead objects.
+        """Drop the entries whose keys refer to objects that were freed.
 
-        It may run at any moment. If this thread holds the lock, the next `keep` does the work. At
-        the end of Python globals may be gone, so `ends` is an argument.
+        The garbage collector may call this method at any moment. If this thread holds the lock, the
+        next `keep` drops the entries. While Python exits, globals may be gone, so `ends` is an
+        argument.
         """
         self._died = True
         if ends() or is_held_here(self._lock):
@@ -193,7 +195,7 @@ class Program(Protocol):
 
     @property
     def pins(self) -> Mapping[Dim, int]:
-        """The lengths that have one value in all calls of the program, with that value."""
+        """The lengths that have the same value in all calls of the program, with this value."""
 
     def fits(self, lengths: Mapping[Symbol, int]) -> bool:
         """True if the program is valid for these lengths."""
@@ -208,8 +210,8 @@ AnyProgram = TypeVar("AnyProgram", bound=Program)
 class ClassPrograms(list[Any]):
     """The programs of one signature, oldest first.
 
-    Programs traced for fixed values of some lengths are indexed by these values, so that hundreds
-    of them are not tried one by one.
+    Programs traced for fixed values of some lengths are indexed by these values, so that a call
+    does not try hundreds of programs one by one.
     """
 
     def __init__(self) -> None:
@@ -217,14 +219,14 @@ class ClassPrograms(list[Any]):
         self._by_values: dict[tuple[Dim, ...], dict[tuple[int, ...], list[Any]]] = {}
 
     def add(self, program: Any) -> None:
-        """Store a program; the oldest one is dropped beyond the limit."""
+        """Store a program; if the limit is exceeded, drop the oldest program."""
         self.append(program)
         self._same_values(program).append(program)
-        if len(self) > PROGRAMS:
+        if len(self) > MAX_PROGRAMS:
             self.drop(self[0])
 
     def drop(self, program: Any) -> None:
-        """Remove a program."""
+        """Remove a program from the cache."""
         for kept in (self, self._same_values(program)):
             kept[:] = [other for other in kept if other is not program]
         values = self._by_values[tuple(program.pins)]
@@ -232,7 +234,7 @@ class ClassPrograms(list[Any]):
             values.pop(tuple(program.pins.values()), None)
 
     def candidates(self, lengths: Mapping[Symbol, int]) -> Iterator[Any]:
-        """Yield the programs whose fixed lengths are equal to the lengths of this call."""
+        """Yield the programs whose fixed lengths have the values that they have in this call."""
         for pinned, values in tuple(self._by_values.items()):
             yield from tuple(values.get(tuple(map(evaluate, pinned, repeat(lengths))), ()))
 
@@ -242,7 +244,7 @@ class ClassPrograms(list[Any]):
 
 
 class ProgramTable(Table[ClassPrograms]):
-    """The programs of each signature; beyond a limit, the least recently used ones are dropped."""
+    """The programs of each signature; beyond a limit, the least recently used are dropped."""
 
     def count(self) -> int:
         """The number of programs."""
@@ -261,9 +263,9 @@ class ProgramTable(Table[ClassPrograms]):
     def find(
         self, key: object, lengths: Mapping[Symbol, int], build: Callable[[], AnyProgram]
     ) -> AnyProgram:
-        """A program with this key whose guards hold, built if there is none.
+        """The program of this signature whose guards hold; it is built if there is none.
 
-        All programs of a key have the same class.
+        All programs of a signature have the same Python class.
         """
         with self._lock:
             found_before = self.pop(key, None)
@@ -289,10 +291,11 @@ def run_and_unflatten(
     given: Sequence[object] | None = None,
     vector: Vector | None = None,
 ) -> object:
-    """Run the plan, and build the return value; results without dimensions are NumPy scalars.
+    """Run the plan, and build the return value; a result without dimensions becomes a NumPy scalar.
 
-    `given` are the arguments before their conversion, which may be returned; `vector` has the
-    values of sources from outside. What effects store stands behind the return value.
+    `given` are the arguments before their conversion; a leaf of the return value may be one of
+    these. `vector` has the values of outside sources. If there are effects, the result is a tuple:
+    the return value, then the values that effects store.
     """
     results = compiled.runnable.run(arguments)
     if compiled.structure is LEAF and compiled.leaves[0] == (0, None):
@@ -302,9 +305,9 @@ def run_and_unflatten(
 
 
 def after_effects(compiled: CompiledCall, made: Any, vector: Vector | None) -> object:
-    """Do the effects of a call that has run, and return its value.
+    """Perform the effects of a call after its plan has run, and return the value of the call.
 
-    If an effect raises an error, the user gets the error; the effects before it remain done.
+    If an effect raises an error, the user gets the error; earlier effects are not undone.
     """
     if compiled.outside is None or not compiled.outside.effects:
         return made
@@ -336,7 +339,7 @@ def _leaves(
 
 
 def _leaf(number: int | None, value: object, results: Sequence[np.ndarray], made: Memo) -> object:
-    """A leaf of a return value that needs no arguments."""
+    """A leaf of the return value that is built without the arguments of the call."""
     if number is None:
         return value.now(made) if isinstance(value, Recipe) else value
     result = results[number]
@@ -348,9 +351,9 @@ def _leaf(number: int | None, value: object, results: Sequence[np.ndarray], made
 
 
 def finisher(compiled: CompiledCall) -> Callable[..., object] | None:
-    """The function that makes the return value of all results; None if it needs more than these.
+    """The function that builds the return value from all results; None if results are not enough.
 
-    Results that are arguments, or views of them, are given as such.
+    The function gets a result that is an argument, or a view of an argument, in its final form.
     """
     known = {number: value for number, value in compiled.leaves if number is not None}
     others = any(isinstance(value, Dim | FromSource) for _, value in compiled.leaves)
@@ -366,7 +369,7 @@ def _finished(compiled: CompiledCall, *results: np.ndarray) -> object:
 
 
 def _view_of(argument: object, result: np.ndarray) -> np.ndarray:
-    """The result as a new view of an argument; views of NumPy's own subclasses keep the class."""
+    """The result as a new view of an argument; a view of a `memmap` is again a `memmap`."""
     if type(argument) is np.memmap:
         view = result.view(np.memmap)
         view.__array_finalize__(argument)

@@ -32,10 +32,10 @@ Call = functools.partial[Any]
 
 
 class CustomGradient(Transform):
-    """A function that returns `(result, pullback)`, called for its result."""
+    """A function that returns `(result, pullback)`; a call gives only the result."""
 
     def in_numpy(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """The result."""
+        """The result of the function, recorded if a trace is running."""
         if current() is not None:
             return self.run(functools.partial(_called, self.function), args, kwargs)
         return self._both(self.function(*args, **kwargs))[0]
@@ -51,7 +51,7 @@ class CustomGradient(Transform):
         )
 
     def run(self, call: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """The result, whose cotangents go through the pullback."""
+        """The result of a traced call; the pullback computes the cotangents of its arguments."""
         result, pullback = self._both(call(*args, **kwargs))
         inputs: list[Node] = []
         places: list[list[int | None]] = []
@@ -66,7 +66,7 @@ class CustomGradient(Transform):
         numbers = [k for k, one in enumerate(leaves) if isinstance(one, Tracer)]
 
         def pull(k: int, g: Node) -> list[Node | None]:
-            """The cotangents of the inputs, for that of result k."""
+            """The cotangents of the inputs, computed from the cotangent of result k."""
             given = [
                 represented(g if j == k else zeros(one.node.dtype, one.node.shape), one.is_array)
                 if isinstance(one, Tracer)
@@ -87,7 +87,7 @@ class CustomGradient(Transform):
     def _cotangents(
         self, made: Any, places: Sequence[Sequence[int | None]], inputs: Sequence[Node]
     ) -> list[Node | None]:
-        """The nodes that a pullback returns, one per input."""
+        """The nodes that a pullback returned, one per input; None means no cotangent."""
         if len(places) == 1 and not isinstance(made, tuple):
             made = (made,)
         found: list[Node | None] = [None] * len(inputs)
@@ -120,16 +120,16 @@ class CustomGradient(Transform):
 
 
 class Checkpoint(Transform):
-    """A function whose intermediates a gradient computes once more."""
+    """A function whose intermediate values are computed again by a gradient, not stored."""
 
     def in_numpy(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """The result."""
+        """The result of the function, recorded if a trace is running."""
         if current() is not None:
             return self.run(functools.partial(_called, self.function), args, kwargs)
         return self.function(*args, **kwargs)
 
     def run(self, call: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """The result, whose cotangents are those of the function called again."""
+        """The result of a traced call; its gradient calls the function again."""
         result = call(*args, **kwargs)
         if in_body():  # the adjoint of a trip computes it again
             return result
@@ -149,15 +149,16 @@ class Checkpoint(Transform):
 
 @hides_frames
 def checkpoint(function: Callable[..., Any]) -> Any:
-    """Let gradients compute the values inside a function once more, instead of keeping them.
+    """Make gradients compute the values inside a function a second time, instead of storing them.
 
-    Random numbers are drawn once. A result that is a view, such as a transpose, is kept.
+    Random numbers are drawn only once. A result that is a view, such as a transpose, is stored.
 
     Args:
-        function: The function of arrays, numbers, tensors and containers of them.
+        function: A function whose arguments and results are arrays, numbers, tensors, or containers
+            of these.
 
     Returns:
-        The same function, for use in functions that gradients are taken of.
+        A function with the same results, for use in functions that are differentiated.
 
     Examples:
         >>> aj.grad(aj.checkpoint(lambda x: np.exp(np.sin(x)).sum()))(np.zeros(2))
@@ -174,18 +175,19 @@ def _called(function: Any, *args: Any, **kwargs: Any) -> Any:
 def custom_grad(function: Callable[..., Any], pullback: Callable[..., Any] | None = None) -> Any:
     """Give a function its derivative.
 
-    As a decorator: the function returns `(result, pullback)`, where `pullback(g)` takes the
-    cotangent of the result, and returns that of the argument, or a tuple with one for each. The
-    decorated function returns the result. With `pullback`, the rule of a NumPy or SciPy function:
-    `pullback(g, y, *args, **options)` gets the cotangent of the result y and the arguments of the
-    call, and returns a tuple with one cotangent, or None, for each array among them.
+    As a decorator, `custom_grad` takes a function that returns `(result, pullback)`. `pullback(g)`
+    takes the cotangent of the result, and returns the cotangent of the argument, or a tuple with
+    one cotangent per argument. The decorated function returns the result. With the argument
+    `pullback`, `custom_grad` sets the derivative of a NumPy or SciPy function: `pullback(g, y,
+    *args, **options)` gets the cotangent of the result y and the arguments of the call, and returns
+    a tuple with one cotangent, or None, for each array among the arguments.
 
     Args:
-        function: The function to decorate, or the library's function.
-        pullback: The rule of a library's function, written in NumPy.
+        function: The function to decorate, or a function of NumPy or SciPy.
+        pullback: The derivative of a function of NumPy or SciPy, written in NumPy.
 
     Returns:
-        The decorated function; the library's function itself.
+        The decorated function, or the function of NumPy or SciPy itself.
 
     Examples:
         >>> @aj.custom_grad
@@ -202,13 +204,13 @@ def custom_grad(function: Callable[..., Any], pullback: Callable[..., Any] | Non
 
 @hides_frames
 def stop_gradient(x: Any) -> Any:
-    """The value itself, as a constant of all derivatives.
+    """The same value, which all derivatives treat as a constant.
 
     Args:
-        x: An array, a tensor, a number, or containers of them.
+        x: An array, a tensor, a number, or a container of these.
 
     Returns:
-        The same values.
+        `x` with the same values.
 
     Examples:
         >>> aj.grad(lambda x: x * aj.stop_gradient(x))(3.0)
@@ -231,19 +233,19 @@ STEP: Final = 1e-3
 
 @hides_frames
 def check_grad(fn: Callable[..., Any], *args: Any, order: int = 1, seed: int = 0) -> None:
-    """Compare the derivatives of a function with differences along a random direction.
+    """Compare the derivative of a function with finite differences along a random direction.
 
     Args:
-        fn: The function, of floats and containers of them.
-        args: Its arguments, at a point around which it is smooth.
-        order: 2 checks the second derivatives, too.
-        seed: The seed of the direction and of the cotangents.
+        fn: The function; its arguments are floats, arrays of floats, and containers of these.
+        args: The arguments of the function, at a point where the function is smooth.
+        order: With 2, the second derivatives are compared, too.
+        seed: The seed of the random direction and of the random cotangents.
 
     Raises:
-        GradientError: they differ by more than 1e-6, relative to the size of both.
+        GradientError: both values differ by more than 1e-6, relative to the larger value.
     """
     generator = np.random.default_rng(seed)
-    direction = _like(args, generator)
+    direction = _random_direction(args, generator)
 
     def along(t: float) -> list[np.ndarray]:
         leaves, structure = leaves_of(args)
@@ -283,8 +285,8 @@ def check_grad(fn: Callable[..., Any], *args: Any, order: int = 1, seed: int = 0
         check_grad(derived(fn, GradientOfSum), *args, order=order - 1, seed=seed + 1)
 
 
-def _like(args: Any, generator: np.random.Generator) -> list[Any]:
-    """A random direction for each float among the leaves, else None."""
+def _random_direction(args: Any, generator: np.random.Generator) -> list[Any]:
+    """A random direction for each leaf that has floats, None for each other leaf."""
     return [
         generator.normal(size=np.shape(one)).astype(np.result_type(one)) if _is_float(one) else None
         for one in leaves_of(args)[0]

@@ -1,7 +1,6 @@
-"""Checks of `jit`'s arguments: the function, and its options.
+"""Checks of the function and of the options that are given to `jit`.
 
-Users of other compilers may pass those compilers' options; the error then gives the alternative
-here.
+A user may pass an option of another compiler; the error message then gives our alternative.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ _NOT_NEEDED: Final = "leave it out, it is not needed"
 _CHECKED: Final = "leave it out, and run with AXIOMJIT_CHECK=1 to have each access checked"
 _WRITES: Final = "leave it out; a function may write into its arguments, for example x += y"
 _TARGET: Final = "leave it out; axiomjit.config.target names the CPU that kernels are compiled for"
-_ELSEWHERE: Final = MappingProxyType(
+_ALTERNATIVES: Final = MappingProxyType(
     {
         **dict.fromkeys(("static", "static_argnums", "static_args", "statics"), _STATIC),
         **dict.fromkeys(("donate_argnums", "donate_argnames"), _WRITES),
@@ -36,20 +35,20 @@ _ELSEWHERE: Final = MappingProxyType(
         ),
     }
 )
-"""The alternatives to options of Numba, JAX and PyTorch."""
+"""For each option of Numba, JAX and PyTorch, the advice that the error message gives."""
 _DESCRIPTORS: Final = (classmethod, staticmethod, property)
 
 
 def check_options(
     static_argnames: object, shapes: object, strict: object, others: Mapping[str, object]
 ) -> None:
-    """Refuse unknown options, and values of wrong types.
+    """Refuse unknown options, and options whose values have the wrong type.
 
     Raises:
         GraphTypeError: an option is refused (a TypeError).
     """
     for name in others:
-        remedy = _ELSEWHERE.get(name, f"leave it out; the options are {', '.join(OPTIONS)}")
+        remedy = _ALTERNATIVES.get(name, f"leave it out; the options are {', '.join(OPTIONS)}")
         raise _refusal(f"jit({name}=...)", f"no option {name!r}", remedy)
     if not _are_names(static_argnames):
         remedy = "give names of parameters, for example static_argnames=('n', 'mode')"
@@ -71,7 +70,7 @@ def _are_names(value: object) -> bool:
 
 
 def check_function(function: object) -> None:
-    """Refuse an object that is not a function returning its result when called.
+    """Refuse an object that is not a function whose call runs its body and returns the result.
 
     Raises:
         GraphTypeError: the object is a class, coroutine or generator function, or not callable.
@@ -86,15 +85,15 @@ def check_function(function: object) -> None:
     elif not callable(function):
         seen = _kind(function)
         remedy = "write @axiomjit.jit or @axiomjit.jit(option=...) above a function"
-    elif kind := _later_kind(function):
+    elif kind := _deferred_kind(function):
         seen = f"{getattr(function, '__qualname__', _kind(function))}, {kind}"
         remedy = "compile the functions that it calls, which return arrays"
     if seen:
         raise _refusal("jit of a function", seen, remedy)
 
 
-def _later_kind(function: Any) -> str:
-    """The kind of a function whose call does not run it yet; empty for others."""
+def _deferred_kind(function: Any) -> str:
+    """The kind of a function whose call does not run its body yet; an empty text for others."""
     for inner in (function, vars(type(function)).get("__call__")):
         if inspect.iscoroutinefunction(inner):
             return "a coroutine function"

@@ -1,4 +1,4 @@
-"""Parts of all compiled derivatives: marked arguments, and the table of existing derivatives."""
+"""Common parts of compiled derivatives: the marks of arguments, and the table of derivatives."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from axiomjit.tracing.tracer import Tracer, new_array, represented
 
 
 def leaves_of(value: object) -> tuple[list[Any], Structure]:
-    """The leaves of nested containers, and their structure."""
+    """The leaves of nested containers, and the structure of the containers."""
     return flatten_tree(value, opens=lambda one: traced_inside(one) is not None)
 
 
@@ -55,12 +55,12 @@ def is_traced(leaf: Any) -> bool:
 
 
 def has_floats(leaf: Any) -> bool:
-    """True for a traced array or number, or a tensor, of floats or complex numbers."""
+    """True for a traced array, number or tensor whose dtype is floating or complex."""
     return is_traced(leaf) and is_inexact(leaf.node.dtype)
 
 
 def rewrapped(leaf: Any, node: Node) -> Any:
-    """A node as the kind of traced value that a leaf is, a tensor with the same axes."""
+    """The node as a traced value of the same class as `leaf`; a tensor has the axes of `leaf`."""
     if isinstance(leaf, AxisValue):
         return leaf.folding((leaf,), (), True).wrap(node)
     return represented(node, leaf.is_array)
@@ -70,7 +70,7 @@ _FLOATS: Final = (float, complex, np.inexact, np.ndarray)
 
 
 def _traced(value: Any) -> Tracer | Any:
-    """A known float or array of floats as a traced one; a traced one itself."""
+    """A known float or array of floats as a traced value; a traced value is returned unchanged."""
     if isinstance(value, Tracer) or not is_inexact(np.asarray(value).dtype):
         return value
     return represented(builder.as_node(value, "a derivative"), isinstance(value, np.ndarray))
@@ -80,7 +80,7 @@ Call = Callable[..., Any]
 
 
 class Marks:
-    """The marked copies of the arguments of one gradient."""
+    """The copies of arguments that one gradient marks, to differentiate by them."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -89,8 +89,8 @@ class Marks:
     def mark(self, tree: Any, by: bool, asked: str, refuses: bool = True) -> tuple[Any, list[Any]]:
         """A tree with marked copies of its arrays, and the copies to differentiate by.
 
-        With `by`, known floats are copied, too, and leaves that are no floats are refused if
-        `refuses`. Coordinates of labelled arrays are not among the copies to differentiate by.
+        With `by`, known floats are copied, too; with `refuses`, a leaf without floats is an error.
+        Coordinates of labelled arrays are not among the copies to differentiate by.
         """
         leaves, structure = leaves_of(tree)
         are_data = data_leaves(structure)
@@ -124,7 +124,7 @@ class Marks:
         )
 
     def unmark(self, tree: Any) -> Any:
-        """The tree with the values that the marks stand for."""
+        """The tree, with each marked copy replaced by the original value."""
         leaves, structure = leaves_of(tree)
         places = [k for k, leaf in enumerate(leaves) if isinstance(leaf, _TRACED)]
         keys = [key for key in _counts() if isinstance(key, Node)]
@@ -136,12 +136,12 @@ class Marks:
 
 
 def _counts() -> dict[object, Symbol]:
-    """The numbers that the program computes before others, by their nodes or masks."""
+    """The data-dependent lengths of the current trace, by the node or mask that they count."""
     return current_scope().data_dependent if current() is not None else {}
 
 
 def _rename_counts(new: Mapping[Node, Node]) -> None:
-    """Let the counts of a trace be those of other nodes, with the same values."""
+    """Replace nodes in the table of data-dependent lengths by other nodes with the same values."""
     counts = _counts()
     if all(new[key] is key for key in new):
         return
@@ -152,7 +152,7 @@ def _rename_counts(new: Mapping[Node, Node]) -> None:
 
 
 def _in_order(counts: Mapping[object, Symbol]) -> dict[object, Symbol]:
-    """The counts, each behind those that lengths in it are: loops that keep states name others."""
+    """The counts in an order such that each stands behind the counts that its node depends on."""
     found: dict[object, Symbol] = {}
     waiting = dict(counts)
     while waiting:
@@ -166,7 +166,7 @@ def _in_order(counts: Mapping[object, Symbol]) -> dict[object, Symbol]:
 
 
 def gradient_array(node: Node, like: Any) -> Any:
-    """A gradient as a new array, number or tensor, like its argument."""
+    """A gradient as a new array, number or tensor, of the same class as its argument."""
     if isinstance(like, AxisValue):
         return rewrapped(like, node)
     if like.node.weak and not node.shape:
@@ -181,7 +181,7 @@ def refuse_labels(asked: str, values: Sequence[Any]) -> None:
     """Refuse arrays with labels.
 
     Raises:
-        GradientError: a value is one, or holds one.
+        GradientError: a value is a labelled array, or holds one.
     """
     leaves = flatten_tree(tuple(values), is_leaf=is_labelled)[0]
     kind = next((type(one).__name__ for one in leaves if is_labelled(one)), None)
@@ -195,39 +195,39 @@ def refuse_labels(asked: str, values: Sequence[Any]) -> None:
 
 
 def _called(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Call a function in a trace that has not seen the call."""
+    """Call a function inside a trace that has not recorded the call itself."""
     return function(*args, **kwargs)
 
 
-class _Last(threading.local):
-    """The error that ended the last trace of a derivative in this thread, if one did."""
+class _LastError(threading.local):
+    """The error that ended the last trace of a derivative in this thread, or None."""
 
     error: Any = None
 
 
-_last: Final = _Last()
+_last_error: Final = _LastError()
 
 
 class Derivative(Transform):
-    """A function with derivatives; it runs only while it is traced.
+    """A derivative of a function; the derivative exists only as the result of a trace.
 
-    A call that no program serves is followed with its own values, unless `strict`; `takes_labels`
-    is True if it differentiates by the data of arrays with labels.
+    If no program can run a call, the call is traced alone, with its own values, unless `strict` is
+    true. `takes_labels` is true if the derivative is taken by the data of labelled arrays.
     """
 
     strict = False
     takes_labels = False
 
     def run(self, call: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """As `follow`; the error is kept, as it is no error of the function's own in NumPy."""
-        _last.error = None
+        """The result of `follow`; an error is stored for `in_numpy`, which raises it."""
+        _last_error.error = None
         try:
             if not self.takes_labels:
                 asked = f"a derivative of {name_of(self.function)}"
                 refuse_labels(asked, (*args, *kwargs.values()))
             return self.follow(call, args, kwargs)
         except Exception as error:
-            _last.error = ref(self), error.with_traceback(None)
+            _last_error.error = ref(self), error.with_traceback(None)
             raise
 
     def follow(self, call: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
@@ -235,15 +235,15 @@ class Derivative(Transform):
         raise NotImplementedError
 
     def in_numpy(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """Trace where a trace runs that has not seen the call; otherwise follow this call alone.
+        """The result: traced if a trace is running, otherwise computed for this call alone.
 
         Raises:
-            NeedsValuesError: the derivative is `strict`.
+            NeedsValuesError: the derivative is `strict`, and no program can run the call.
         """
         leaves, _ = flatten_tree((args, kwargs))
         if current() is not None or any(isinstance(leaf, AxisValue) for leaf in leaves):
             return self.run(partial(_called, self.function), args, kwargs)
-        kept, _last.error = _last.error, None
+        kept, _last_error.error = _last_error.error, None
         error = kept[1] if kept is not None and kept[0]() is self else None
         if error is not None and (self.strict or not isinstance(error, NeedsValuesError)):
             raise error
@@ -259,22 +259,23 @@ class Derivative(Transform):
 
 
 def name_of(function: object) -> str:
-    """The name by which messages call a function."""
+    """The name of a function in messages."""
     return str(getattr(function, "__qualname__", type(function).__qualname__))
 
 
-_KEPT: Final[BoundedTable[Hashable, Jitted[..., Any]]] = BoundedTable()
-"""Derivatives of methods, ufuncs and other callables, which have no place for their own."""
+_of_callables: Final[BoundedTable[Hashable, Jitted[..., Any]]] = BoundedTable()
+"""Derivatives of methods, ufuncs and other callables, which have no attributes to store them."""
 
 
 class _Derivatives(BoundedTable[Hashable, Jitted[..., Any]]):
-    """The derivatives of one function by options, so that `grad(f)(x)` in a loop compiles once.
+    """The derivatives of one function by options: `grad(f)(x)` in a loop compiles once.
 
-    A wrapper that copies the attributes of a function is another owner. Copies are empty.
+    The table is an attribute of the function that owns it. A wrapper that copies the attributes
+    gets a table of its own. A copy of a table is empty.
     """
 
     def __init__(self, owner: object = None) -> None:
-        """Belong to a function."""
+        """Make the empty table of a function."""
         super().__init__()
         self.owner = owner if owner is None else ref(owner)
 
@@ -285,10 +286,10 @@ class _Derivatives(BoundedTable[Hashable, Jitted[..., Any]]):
         return _Derivatives()
 
 
-def _kept_by(function: Any) -> BoundedTable[Hashable, Jitted[..., Any]]:
-    """The table of the derivatives of a function."""
+def _table_of(function: Any) -> BoundedTable[Hashable, Jitted[..., Any]]:
+    """The table with the derivatives of a function, made if there is none."""
     if not isinstance(function, FunctionType | Jitted | Transform):
-        return _KEPT
+        return _of_callables
     found = vars(function).get(DERIVATIVES)
     if found is None or found.owner is None or found.owner() is not function:
         found = vars(function)[DERIVATIVES] = _Derivatives(function)
@@ -301,14 +302,15 @@ def derived(
     *options: Any,
     strict: bool = False,
 ) -> Jitted[..., Any]:
-    """The compiled derivative of a function, the same one for the same options.
+    """The compiled derivative of a function; equal options give the same object.
 
-    It lives as long as the function; 64 for one function, and 64 for all methods and the like.
-    With `strict`, a call that no program serves is an error.
+    A derivative lives as long as its function. At most 64 derivatives of one function are kept, and
+    at most 64 derivatives of all methods, ufuncs and other callables together. With `strict`, a
+    call that no program can run is an error.
     """
-    table = _kept_by(function)
+    table = _table_of(function)
     key: Hashable = make, options, strict
-    if table is _KEPT:
+    if table is _of_callables:
         key = function if isinstance(function, Hashable) else id(function), key
     known = table.get(key)
     if known is not None:
@@ -323,7 +325,7 @@ def derived(
 
 
 class CompiledDerivative(Jitted[..., Any]):
-    """A compiled derivative; it keeps its function, whose identity is its key."""
+    """A compiled derivative; it holds its function, whose identity is part of the key."""
 
     def __init__(
         self,
@@ -335,7 +337,7 @@ class CompiledDerivative(Jitted[..., Any]):
         self._of = inner
 
     def _falls_back(self, error: AxiomError) -> bool:
-        """True if calls are followed one by one from now on; otherwise raise the error."""
+        """True if later calls are traced one by one; otherwise the error is raised."""
         transform: Any = self._function
         if transform.strict or not isinstance(error, NeedsValuesError):
             return super()._falls_back(error)

@@ -1,8 +1,9 @@
 """Calls that NumPy runs instead of a program: their causes, counts and messages.
 
-A program writes into the memory of some arguments while it reads others: equal arrays are one input
-of it, and any other overlap is left to NumPy. Some programs find during the run that they are not
-valid for the call; then arguments and random generators are rolled back, and NumPy runs it.
+A program writes into the memory of some arguments while it reads others. If several arguments are
+the same array, they are one input of the program; NumPy runs a call whose arguments overlap in
+another way. Some programs find during the run that they are not valid for the call. Arguments and
+random generators are then rolled back, and NumPy runs the call.
 """
 
 from __future__ import annotations
@@ -43,8 +44,8 @@ from axiomjit.symbolic.dims import Symbol, symbols_in
 
 R = TypeVar("R")
 _count_fallback: Final = counter("fallbacks")
-LONGEST: Final = 80
-"""Characters of a reason in `repr`."""
+MAX_REASON: Final = 80
+"""The largest number of characters of a reason in `repr`."""
 WHOLE: Final = "whole function"
 PIECES: Final = "in pieces"
 WRITTEN: Final = "written arguments"
@@ -60,14 +61,14 @@ FOREIGN: Final = "arguments"
 
 
 class InNumPy(Record):
-    """Calls of a function that NumPy ran for one cause.
+    """The calls of a function that NumPy ran for one cause.
 
-    The cause is "whole function", "in pieces" (with lazy arrays, by compiled segments between the
-    values that Python asks for), "written arguments", "arguments" (of classes or byte orders that
-    are not compiled), "lengths" (numbers of chosen elements), "truths" (of computed values),
-    "results of steps", "checks" (of loops: Python raises an error, or computes with integers beyond
-    64 bits), "errors", "error states" (`np.errstate`), "compilation" (inside an
-    interrupted one) or "disabled" (`config.disable`); `reason` explains the last of these calls.
+    The cause is "whole function", "in pieces" (lazy arrays ran compiled segments between the values
+    that Python asks for), "written arguments", "arguments" (classes or byte orders that are not
+    compiled), "lengths" (numbers of selected elements), "truths" (of computed values), "results of
+    steps", "checks" (of loops: Python raises an error, or computes with integers beyond 64 bits),
+    "errors", "error states" (`np.errstate`), "compilation" (the call came inside an interrupted
+    compilation) or "disabled" (`config.disable`). `reason` explains the last of these calls.
     """
 
     cause: str
@@ -90,35 +91,35 @@ class CallsInNumPy:
         }
 
     def count(self, cause: str) -> None:
-        """Count a call for this cause; `reasons` has the reason."""
+        """Count a call that NumPy ran for this cause; its reason is stored in `reasons`."""
         if cause is not DISABLED:  # a user's setting, not a fallback
             _count_fallback()
         self._last = cause
         self._calls[cause] = self._calls.get(cause, 0) + 1
 
     def all(self) -> tuple[InNumPy, ...]:
-        """The calls of each cause; the cause of the last call comes last."""
+        """The calls of each cause; the cause of the last call is the last entry."""
         calls = sorted(self._calls.items(), key=lambda item: item[0] == self._last)
         return tuple(InNumPy(cause, n, self.reasons.get(cause, "")) for cause, n in calls)
 
     def in_words(self) -> str:
-        """The number of calls and the last reason, for `repr`; empty without calls."""
+        """The number of calls and the last reason, for `repr`; an empty text without calls."""
         causes = self.all()
         if not causes:
             return ""
         total, why = sum(cause.calls for cause in causes), causes[-1].reason
-        why = why if len(why) <= LONGEST else f"{why[: LONGEST - 3]}..."
+        why = why if len(why) <= MAX_REASON else f"{why[: MAX_REASON - 3]}..."
         where = "in pieces" if causes[-1].cause == PIECES else "in NumPy"
         return f", {amount(total, 'call')} {where}: {why}"
 
 
 def short_reason(error: AxiomError) -> str:
-    """The request and the finding of an error, on one line."""
+    """The first two parts of an error on one line: the request and the cause."""
     return " ".join(f"{error.asked}: {error.seen}".split())
 
 
 def falls_back(name: str, error: AxiomError, strict: bool, in_pieces: bool) -> bool:
-    """True if NumPy runs a function from now on, or lazy arrays do; else the error is raised."""
+    """True if later calls run in NumPy or with lazy arrays, False if the error is raised."""
     policy = "warn" if isinstance(error, NeedsValuesError) else config.fallback
     if strict or policy in ("error", "step"):
         return False
@@ -132,13 +133,13 @@ def untraceable_error(name: str, error: Exception) -> UnfollowedError:
     """The error for a function that raises an error while it is traced."""
     return UnfollowedError(
         f"follow {name} once for all calls",
-        f"that it raises {type(error).__name__}: {_words_of(error)}",
+        f"that it raises {type(error).__name__}: {_text_of(error)}",
         "call it outside the compiled function, or name parameters that decide in static_argnames",
     )
 
 
-def _words_of(error: Exception) -> str:
-    """The text of an error; it may hold traced values, which have none any more."""
+def _text_of(error: Exception) -> str:
+    """The text of an error, or a fixed text if it holds traced values without a text."""
     with suppress(Exception):
         return str(error)
     return "of traced values"
@@ -152,7 +153,7 @@ def may_be_tracing_error(error: Exception) -> bool:
 
 
 def raised(error: UnfollowedError) -> Exception:
-    """The function's own error, raised while it was traced."""
+    """The error that the function raised while it was traced."""
     cause = error.__cause__
     return cause if isinstance(cause, Exception) else error
 
@@ -160,18 +161,18 @@ def raised(error: UnfollowedError) -> Exception:
 def run_untraceable(
     run: Callable[[], R], errors: list[UnfollowedError], strict: bool, changes: bool = False
 ) -> tuple[R, AxiomError]:
-    """NumPy's result of a call of a function that could not be traced, and the reason.
+    """Run in NumPy a function that could not be traced; return the result, and the reason.
 
     Args:
-        run: Calls the function.
-        errors: A list with the error, which is removed, as a frame that kept it would be in a
-            cycle.
+        run: A function that calls the user's function.
+        errors: A list with the error. The error is removed from the list, since a frame that holds
+            it would be in a reference cycle.
         strict: True if NumPy may not run the function.
-        changes: True if the function changes something outside, which strictly is not done then.
+        changes: True if the function changes something outside; with `strict` it is then not run.
 
     Raises:
-        AxiomError: the reason, if `strict` or if NumPy raises an error of the same kind.
-        Exception: NumPy's own error.
+        AxiomError: the reason, if `strict` is true or NumPy raises an error of the same kind.
+        Exception: the error that NumPy raises.
     """
     error = errors.pop()
     cause = error.__cause__
@@ -200,9 +201,9 @@ def public_class(error: Exception) -> type:
 
 
 class OtherTruth(Exception):
-    """A comparison of a computed number has another outcome than assumed; nothing has changed.
+    """Raised if a comparison of a computed number has another outcome than the program assumes.
 
-    `known` has the numbers found so far, by their symbols.
+    No argument has changed. `known` has the numbers that were computed so far, by their symbols.
     """
 
     def __init__(self, known: Mapping[Symbol, int]) -> None:
@@ -211,10 +212,10 @@ class OtherTruth(Exception):
 
 
 class FallbackToNumPy(Exception):
-    """One call that NumPy runs for a `cause`; `refusal` explains it, if worth a message.
+    """Raised to let NumPy run one call for a `cause`; `refusal` is the message, or None.
 
-    A call that may raise an error in NumPy, such as one with a wrong length, is run before a
-    warning.
+    A call that may raise an error in NumPy, for example because of a wrong length, is run before a
+    warning is given.
     """
 
     def __init__(self, refusal: tuple[str, str, str] | None, cause: str = ERRORS) -> None:
@@ -223,13 +224,13 @@ class FallbackToNumPy(Exception):
 
     @property
     def reason(self) -> str:
-        """The request and the finding, on one line."""
+        """The request and the cause of a fallback, on one line."""
         if self.refusal is None:
             return "the call raises an error"
         return short_reason(NeedsValuesError(*self.refusal))
 
     def refusal_of(self, name: str) -> NeedsValuesError:
-        """The message about calls of a function."""
+        """The message of the fallback, as an error that names the function."""
         raising = ("a program", "arguments for which it raises an error", "pass other arguments")
         asked, seen, remedy = self.refusal or raising
         return NeedsValuesError(f"{asked} of {name}", seen, remedy, user_location())
@@ -238,8 +239,8 @@ class FallbackToNumPy(Exception):
         """Count the call, and return the exception without its traceback.
 
         Raises:
-            NeedsValuesError: under `strict`, if there is a message; after the call, if the
-                function is likely to raise an error of its own.
+            NeedsValuesError: `strict` is true, and the fallback has a message; calls with a failed
+                check run first, since the function is likely to raise an error of its own.
         """
         if self.refusal is not None and strict and self.cause is not CHECKS:
             raise self.refusal_of(name)
@@ -249,7 +250,7 @@ class FallbackToNumPy(Exception):
 
 
 def warn_of_fallback(name: str, fallback: FallbackToNumPy, before: bool) -> bool:
-    """Warn that NumPy runs such calls: before a call, or after a call that raised no error.
+    """Warn that NumPy runs calls of this kind: before the call, or after it raised no error.
 
     Returns:
         True if a warning was issued.
@@ -262,7 +263,7 @@ def warn_of_fallback(name: str, fallback: FallbackToNumPy, before: bool) -> bool
 
 
 def other_length(seen: str) -> FallbackToNumPy:
-    """The fallback for a call with data-dependent lengths for which the program is not valid."""
+    """The fallback for a call whose data-dependent lengths do not fit the program."""
     return FallbackToNumPy(
         (
             "one program for every number of elements that a mask chooses, in a call",
@@ -290,21 +291,21 @@ def failed_check(where: str) -> FallbackToNumPy:
 
 
 def unstable_truth(where: str) -> FallbackToNumPy:
-    """The fallback for a truth that is another one in NumPy than in compiled code."""
+    """The fallback for a truth value that differs between NumPy and compiled code."""
     asked = "the truth of a computed value, in a call"
     seen = f"a truth at {where} that differs from NumPy's, as the value is rounded otherwise"
     return FallbackToNumPy((asked, seen, "compare with a tolerance"), TRUTHS)
 
 
 def other_result(seen: str) -> FallbackToNumPy:
-    """The fallback for a step whose result has another shape or dtype than inferred."""
+    """The fallback for an external call whose result has another shape or dtype than inferred."""
     remedy = "call it outside the compiled function, or use one whose result has one dtype"
     asked = "one program for every shape and dtype of a result that depends on values, in a call"
     return FallbackToNumPy((asked, seen, remedy), RESULTS)
 
 
 class _NumPyPlan:
-    """A stand-in for a plan: NumPy runs the calls of a layout."""
+    """A substitute for a plan: NumPy runs the calls with this layout."""
 
     def __init__(self, refusal: tuple[str, str, str] | None, cause: str) -> None:
         self._refusal, self._cause = refusal, cause
@@ -315,7 +316,7 @@ class _NumPyPlan:
 
 
 def byteswapped(dtype: object) -> CompiledCall:
-    """The compiled call for byteswapped arrays, whose byte order NumPy may or may not keep."""
+    """The compiled call for byteswapped arrays: NumPy runs it, and decides about the byte order."""
     remedy = "convert it once outside, for example with x.astype(x.dtype.newbyteorder('='))"
     seen = f"elements of dtype {dtype}, bytes in an order that is not native"
     return CompiledCall(
@@ -324,10 +325,11 @@ def byteswapped(dtype: object) -> CompiledCall:
 
 
 def numpy_call(error: Exception) -> CompiledCall:
-    """The compiled call for a layout of arguments that cannot be traced: NumPy runs the calls.
+    """The compiled call for a layout of arguments that cannot be traced: NumPy runs these calls.
 
-    Such calls raise an error, need other lengths, or have arguments that are not compiled. The
-    compiled call is cached, so that the next call with this layout is not traced again.
+    Calls with such a layout raise an error, need other lengths, or have arguments that are not
+    compiled. The compiled call is cached, so that the next call with this layout is not traced
+    again.
     """
     refusal, cause = None, ERRORS
     if isinstance(error, GraphTypeError):
@@ -337,13 +339,14 @@ def numpy_call(error: Exception) -> CompiledCall:
     return CompiledCall(_NumPyPlan(refusal, cause), plain=True, speculative=True)
 
 
-Same = tuple[int, ...]
+EqualPositions = tuple[int, ...]
 
 
-def same_arrays(arguments: Sequence[object], are_objects: bool = False) -> Same | None:
-    """For each argument the number of the first that is the same array; None if all differ.
+def same_arrays(arguments: Sequence[object], are_objects: bool = False) -> EqualPositions | None:
+    """For each argument, the position of the first equal array; None if all arrays differ.
 
-    Arrays of equal memory and layout are the same; with `are_objects`, only identical objects.
+    Arrays are equal if they have the same memory and layout; with `are_objects`, only identical
+    objects are.
     """
     seen: dict[object, int] = {}
     key: Callable[[np.ndarray], object] = id if are_objects else _memory
@@ -360,9 +363,9 @@ def _memory(array: np.ndarray) -> object:
 
 
 def why_not_written(
-    compiled: CompiledCall, arguments: Sequence[object], same: Same | None
+    compiled: CompiledCall, arguments: Sequence[object], same: EqualPositions | None
 ) -> tuple[int, str, str] | None:
-    """The argument that a program would write and cannot, the reason, and a remedy, or None."""
+    """An argument that cannot be written into, the reason, and a remedy; or None."""
     arrays = [(k, value) for k, value in enumerate(arguments) if isinstance(value, np.ndarray)]
     if compiled.watch is not None:
         arrays += [(-1, array) for array, _ in compiled.watch.known()]
@@ -386,17 +389,17 @@ def speculative_run(
     compiled: CompiledCall,
     arguments: Sequence[object],
     call: CallArguments,
-    same: Same | None,
+    same: EqualPositions | None,
     vector: Vector | None = None,
 ) -> object:
-    """Run a program that may change arguments or fall back.
+    """Run a program that may change its arguments, or fall back to NumPy during the run.
 
     Args:
         compiled: The compiled call.
         arguments: The arguments, converted for the program.
-        call: The call.
-        same: The groups of arguments that are one input of the program.
-        vector: The values of sources from outside.
+        call: The arguments of the call before conversion.
+        same: The positions of `same_arrays`, or None if all arguments differ.
+        vector: The values of outside sources.
 
     Raises:
         FallbackToNumPy: NumPy runs the call; nothing has changed.
@@ -427,7 +430,7 @@ def speculative_run(
 
 
 def _fallback_for(error: Exception) -> FallbackToNumPy:
-    """The fallback for an error in a run; NumPy repeats the call and raises the error."""
+    """The fallback for an error in a run; NumPy repeats the call."""
     match error:
         case UnfitNumberError():
             return FallbackToNumPy(None)

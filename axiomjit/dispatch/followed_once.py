@@ -1,8 +1,8 @@
-"""Derivatives of functions that no program serves: followed for one call, run by the evaluator.
+"""Derivatives for which no program can be made: each call is traced alone and run in NumPy.
 
-A function that asks for texts or items of values in each call is followed with the values of the
-call at hand: what it asks for is evaluated when it asks. Values that were evaluated are constants
-of the rest, so that nothing is computed twice.
+A function that converts values to text or to Python numbers is traced with the values of the
+current call. A value is evaluated when the function asks for it. Evaluated values are constants in
+the rest of the trace, so that nothing is computed twice.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from axiomjit.symbolic.dims import Dim, Scope, Symbol
 
 
 class _Evaluated(Record):
-    """Runs a graph by the evaluator."""
+    """A graph that the NumPy evaluator runs."""
 
     graph: Graph
     lengths: Mapping[Symbol, int]
@@ -34,23 +34,23 @@ class _Evaluated(Record):
     def run(
         self, arguments: Sequence[object], given: Sequence[object] | None = None
     ) -> list[np.ndarray]:
-        """The results, after the writes into `given`."""
+        """The results of the graph; writes go into the arrays of `given`."""
         return run_in_numpy(self.graph, arguments, self.lengths, given)
 
 
 def follow_once(
     derivative: Transform, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> Any:
-    """The result of a derivative for the values of this call.
+    """The result of a derivative, traced and evaluated with the values of this call.
 
     Args:
         derivative: The derivative.
-        name: The name of its function, for messages.
+        name: The name of the differentiated function, for messages.
         args: The arguments of the call.
-        kwargs: The arguments by name.
+        kwargs: The keyword arguments.
 
     Raises:
-        NeedsValuesError: the function needs something else than values of this call.
+        NeedsValuesError: the function needs more than the values of this call.
     """
     signature = inspect.signature(derivative)
     call = take_apart(signature, frozenset(), tuple(args), kwargs, None, name)

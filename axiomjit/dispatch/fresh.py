@@ -1,7 +1,7 @@
 """The values that a call returns beside computed arrays, such as containers and instances.
 
-Tracing runs the user's function once for many calls. An object that the function makes and returns
-would be shared by all callers, so the program describes the object, and each call makes a new one.
+Tracing runs the user's function once for many calls. All callers would share an object that the
+function makes and returns; so the program holds a recipe, and each call makes a new object.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ Memo = dict[int, Any]
 
 
 class Copied(Record):
-    """A copy of an object."""
+    """The recipe of an object that the function made: each call returns a copy of `master`."""
 
     master: Any
 
     def now(self, made: Memo) -> object:
-        """The copy of this call."""
+        """The copy for this call."""
         copied: object = lazy_import("copy").deepcopy(self.master, made)
         return copied
 
 
 class CopiedArray(Record):
-    """A copy of an array, or a view of such a copy, by its place in it."""
+    """The recipe of a copy of `master`, or of the view of this copy at `place`."""
 
     master: Array
     place: Place | None
 
     def now(self, made: Memo) -> object:
-        """The array of this call: views of one array share the memory of its copy."""
+        """The array for this call; views of the same array share the memory of one copy."""
         owner = made.get(id(self.master))
         if owner is None:
             owner = made[id(self.master)] = self.master.copy(order="K")
@@ -51,13 +51,13 @@ class CopiedArray(Record):
 
 
 class ViewOf(Record):
-    """A view of an array that exists outside the function."""
+    """The recipe of a view of `owner`, an array that exists outside the function."""
 
     owner: Array
     place: Place
 
     def now(self, made: Memo) -> object:
-        """A new view."""
+        """A new view of the outside array."""
         return self.place.of(self.owner)
 
 
@@ -69,19 +69,19 @@ _SIMPLE: Final = (
 
 
 class _Box(list[object]):
-    """An object that may be alone in it; a container that is returned is no box."""
+    """A box around one object, to count references; containers of the user have another class."""
 
 
 def _references(box: list[object]) -> int:
     return sys.getrefcount(box[0])
 
 
-_ALONE: Final = _references([object()])
-"""The reference count of an object that only one list refers to."""
+_SOLE_REFERENCE: Final = _references([object()])
+"""The reference count of an object to which only one list refers."""
 
 
-class _Loose(Record):
-    """An array that was returned, by weak references, and a copy of its owner."""
+class _WeakArray(Record):
+    """Weak references to a returned array and to the array that owns its memory, with a copy."""
 
     array: Reference
     owner: Reference
@@ -90,22 +90,22 @@ class _Loose(Record):
 
 
 class Returned:
-    """The static leaves of a return value; after the call, each is described for later calls."""
+    """The static leaves of a return value; after tracing, each becomes a value or a recipe."""
 
     def __init__(self, captured: Captured) -> None:
         """Start without copies of arrays."""
         self._captured = captured
         self._copies: dict[int, Array] = {}
 
-    def loosen(self, value: object) -> object:
-        """The leaf in a form that keeps no object alive that the function made."""
+    def release(self, value: object) -> object:
+        """The leaf in a form that does not keep an object of the function alive."""
         if isinstance(value, _SIMPLE):
             return value
         if type(value) is np.ndarray:
-            return self._loosen_array(value)
+            return self._release_array(value)
         return _Box([value])
 
-    def _loosen_array(self, array: Array) -> object:
+    def _release_array(self, array: Array) -> object:
         owner = owner_of(array)
         if id(array) in self._captured.outside:
             self._captured.used.append(array)
@@ -118,15 +118,15 @@ class Returned:
         if master is owner:
             master = self._copies[id(owner)] = owner.copy(order="K")
             master.flags.writeable = owner.flags.writeable
-        return _Loose(weakref.ref(array), weakref.ref(owner), place, master)
+        return _WeakArray(weakref.ref(array), weakref.ref(owner), place, master)
 
-    def settle(self, loose: object) -> object:
-        """The leaf or its recipe, when the objects of the call are gone.
+    def resolve(self, loose: object) -> object:
+        """The leaf, or its recipe; called when the traced function has released its objects.
 
         Raises:
-            UnsupportedError: the function made the object, and the object cannot be copied.
+            UnsupportedError: the function made the object, and it cannot be copied.
         """
-        if isinstance(loose, _Loose):
+        if isinstance(loose, _WeakArray):
             array, owner = loose.array(), loose.owner()
             if owner is None:
                 return CopiedArray(loose.copy, loose.place)
@@ -137,7 +137,7 @@ class Returned:
         return loose
 
     def _object(self, box: _Box) -> object:
-        if _references(box) > _ALONE:
+        if _references(box) > _SOLE_REFERENCE:
             return box[0]
         recipe = Copied(box[0])
         try:

@@ -1,4 +1,4 @@
-"""`grad` and `value_and_grad`: compiled functions whose body is a function, then its adjoint."""
+"""`grad` and `value_and_grad`: compiled functions that run a function, then its adjoint."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ _VJP: Final = "use vjp, which takes the cotangent of any result, or jacobian"
 
 
 def result_node(value: Any, name: str, holomorphic: bool) -> Node:
-    """The node of the one float that a function returns.
+    """The node of a function's result, which must be one float.
 
     Raises:
-        GradientError: it returns something else.
+        GradientError: the result is not one float.
     """
     remedy = _VJP
     if is_labelled(value):
@@ -69,7 +69,7 @@ def result_node(value: Any, name: str, holomorphic: bool) -> Node:
 
 
 class Gradient(Derivative):
-    """The gradient of a function by some arguments, with or without its value."""
+    """The gradient of a function by selected arguments, with or without the function's value."""
 
     takes_labels = True
 
@@ -82,13 +82,13 @@ class Gradient(Derivative):
         holomorphic: bool,
         with_value: bool,
     ) -> None:
-        """Choose the arguments; `with_value` gives (value, gradient)."""
+        """Select the arguments; with `with_value`, the result is (value, gradient)."""
         super().__init__(function)
         self.argnums, self.argnames = argnums, argnames
         self.has_aux, self.holomorphic, self.with_value = has_aux, holomorphic, with_value
 
     def _names(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[str | int]:
-        """For each chosen argument its position, or its name where it is passed by name."""
+        """For each selected argument, its position, or its name if it is passed by name."""
         parameters = list(inspect.signature(self.function).parameters)
         chosen: list[str | int] = []
         if self.argnames is not None:
@@ -152,7 +152,7 @@ class Gradient(Derivative):
         inputs: Sequence[Node],
         found: Mapping[Node, Node],
     ) -> Any:
-        """The gradient by an argument, in the argument's containers and with its coordinates."""
+        """The gradient by one argument, with the containers and coordinates of the argument."""
         every, structure = leaves_of(tree)
         made = []
         for leaf, node in zip(leaves, inputs, strict=True):
@@ -197,17 +197,18 @@ def grad(
     """The compiled gradient of a function that returns one float.
 
     Args:
-        fn: The function, compiled or not.
+        fn: The function to differentiate, compiled or not.
         argnums: The positions of the arguments to differentiate by: an int, or a sequence.
-        argnames: Their names instead.
+        argnames: The names of the arguments to differentiate by, in place of `argnums`.
         has_aux: True if the function returns (value, aux); the result is then (gradient, aux).
         holomorphic: True to get f'(z) of a holomorphic function of complex arguments.
-        strict: True to raise an error where the function asks for values that no program knows.
-            Otherwise such calls are followed one by one, slowly, with one warning.
+        strict: True to raise an error if the function needs values that are not known during the
+            trace. Otherwise such calls are traced one by one, slowly, with one warning.
 
     Returns:
-        A compiled function of the same arguments. Its result has the containers, shapes and dtypes
-        of the argument; a tuple for a sequence of `argnums`, a dict for one of `argnames`.
+        A compiled function with the same arguments. Its result has the containers, shapes and
+        dtypes of the argument. For a sequence of `argnums` the result is a tuple, for a sequence of
+        `argnames` a dict.
 
     Raises, when called:
         GradientError: the result is not one float, or an argument has no floats.
@@ -232,8 +233,8 @@ def value_and_grad(
 ) -> Jitted[..., Any]:
     """The compiled function that returns (value, gradient); see `grad`.
 
-    With `has_aux` it returns ((value, aux), gradient). `scipy.optimize.minimize(f, x, jac=True)`
-    takes such functions.
+    With `has_aux` the function returns ((value, aux), gradient). The function can be passed to
+    `scipy.optimize.minimize(f, x, jac=True)`.
 
     Examples:
         >>> value, gradient = aj.value_and_grad(lambda x: np.sqrt((x**2).sum()))(np.array([3.0, 4]))

@@ -1,4 +1,4 @@
-"""Builds native guards: the guard table of calls that a compiled call answers."""
+"""Build the native guard table of a compiled call, which answers later calls like it."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ _NO_SOURCES: Final = SourceGuards((), (), ())
 
 
 def is_native() -> bool:
-    """True if calls may have native guards; the first use may compile the native entry."""
+    """True if calls may have native guards; the first call may compile the native entry."""
     return not (config.portable or config.disable or why_not_compile() or refusal())
 
 
 def add_table(
     function: NativeCallable[Any], table: Table, native: NativePlan | None = None
 ) -> None:
-    """Add a table in front of a callable's others; a native plan's table lists its kernels."""
+    """Add a table in front of the other tables of a callable, as a user of the plan's kernels."""
     kernels = () if native is None else native.kernels
     for handle, _ in kernels:
         handle.add_user(function)
@@ -64,7 +64,7 @@ def add_table(
 
 
 def order_of(signature: inspect.Signature, args: Vector, kwargs: Mapping[str, object]) -> list[int]:
-    """For each leaf of a call without containers, the number of its argument."""
+    """For each leaf of a call without containers, the position of its argument."""
     numbers = range(len(args) + len(kwargs))
     named = dict(zip(kwargs, numbers[len(args) :], strict=True))
     bound = signature.bind(*numbers[: len(args)], **named)
@@ -82,25 +82,25 @@ def guard_call(
     values: SourceValues | None = None,
     any_integers: bool = False,
 ) -> bool:
-    """Add the guard table by which later calls like this one run `compiled`.
+    """Add a guard table, so that later calls like this one run `compiled`; True if possible.
 
     Args:
         function: The callable that gets the table.
         compiled: The compiled call.
         call: The leaves of this call's arguments.
-        order: For each leaf, the number of its argument.
+        order: For each leaf, the position of its argument.
         args: The positional arguments of this call.
         kwargs: The keyword arguments of this call.
-        distinct: True if no two array arguments may be one object.
-        values: The values of the program's sources before the program ran.
-        any_integers: True for calls with other integers, too, on which shapes may depend.
-
-    Returns:
-        True if a guard table can check such calls.
+        distinct: True if all array arguments must be different objects.
+        values: The values of the program's outside sources, read before the program ran.
+        any_integers: True if the table also answers calls with other integers, which shapes may
+            depend on.
     """
     vector = (*args, *kwargs.values())
     places, leaves = dict(call.static), call.leaves(call.dynamic)
-    if not isinstance(compiled.runnable, BoundPlan) or not _are_alike(leaves, vector, order):
+    if not isinstance(compiled.runnable, BoundPlan) or not _leaves_are_arguments(
+        leaves, vector, order
+    ):
         return False
     if not _may_guard(function, compiled, compiled.runnable, kwargs):
         return False
@@ -123,7 +123,7 @@ def guard_call(
     runner, (guards, numbers) = None, found
     passed: tuple[int, ...] = ()
     if native is None:
-        wanted = _wanted(compiled)
+        wanted = _sources_read(compiled)
         passed = tuple(map(numbers, wanted))
         runner = _runner_of(compiled, whole, order, places, wanted, len(values))
     facts = runner, function.slow if compiled.speculative else None, _errors(compiled), passed
@@ -132,8 +132,8 @@ def guard_call(
     return True
 
 
-def _are_alike(leaves: Sequence[object], vector: Vector, order: Sequence[int]) -> bool:
-    """True if the leaves of the arguments are the arguments themselves, in an order."""
+def _leaves_are_arguments(leaves: Sequence[object], vector: Vector, order: Sequence[int]) -> bool:
+    """True if the leaves are the arguments themselves, in the given order."""
     are_as_many = len(leaves) == len(vector)
     return are_as_many and all(v is vector[k] for v, k in zip(leaves, order, strict=True))
 
@@ -144,7 +144,7 @@ def _may_guard(
     plan: BoundPlan,
     kwargs: Mapping[str, object],
 ) -> bool:
-    """True if a compiled call can be answered natively, whatever its arguments are."""
+    """True if nothing but the arguments can prevent a native answer of a compiled call."""
     if not _has_kernels(function, plan) or (compiled.speculative and kwargs):
         return False
     effects = () if compiled.outside is None else compiled.outside.effects
@@ -164,9 +164,9 @@ def guard_graph(
     in_tuple: bool | None,
     finish: Callable[[Sequence[np.ndarray]], object],
 ) -> None:
-    """Guard calls of a computation like the one with these arguments, answered by `compiled`.
+    """Add a guard table, so that later calls of a computation like this one run `compiled`.
 
-    Results must not share memory with other arrays, otherwise calls are not guarded.
+    No table is added if a result may share memory with another array.
     """
     plan = compiled.runnable
     if not isinstance(plan, BoundPlan) or not plan.form.is_fresh:
@@ -201,7 +201,7 @@ def _run_graph(
 
 
 def _has_kernels(function: NativeCallable[Any], plan: BoundPlan) -> bool:
-    """True if a plan's kernels are loaded; if not, the call is not counted as a miss."""
+    """True if the kernels of a plan are loaded; if not, the call does not count as a miss."""
     there = all(handle.loaded is not None for handle in plan.handles)
     function.misses -= not there
     return there
@@ -217,9 +217,9 @@ def _guards(
     values: SourceValues,
     varying: _Varying | None = None,
 ) -> tuple[Guards, Numbers] | None:
-    """Guards of all arguments, values from outside and captured arrays; the numbers of sources.
+    """The guards of arguments, outside values and captured arrays, and the numbers of sources.
 
-    None if one cannot be guarded.
+    None if an argument, value or array cannot be guarded.
     """
     symbols = {} if varying is None else varying.symbols
     stores = None if native is None else stored(compiled, _integers_of(varying))
@@ -251,7 +251,7 @@ def _guards(
     for pair in _distinct_pairs(given, apart):
         guards.disjoint(*pair)
     if native is None:
-        for one in _wanted(compiled):
+        for one in _sources_read(compiled):
             guards.defined(numbers(one))
     elif stores and not add_effects(guards, stores, native, numbers, values):
         return None
@@ -263,22 +263,22 @@ def _guards(
 def _add_given(
     guards: Guards, source: int, value: Any, position: int, symbols: Mapping[int, Symbol]
 ) -> bool:
-    """Guard an argument of the program; integers at positions of symbols may be any."""
+    """Guard an argument of the program; an argument with a symbol may be any integer."""
     if position in symbols:
         return type(value) is int and guards.word(source, value, symbols[position])
     return guards.add(source, value, position)
 
 
 def _integers_of(varying: _Varying | None) -> Mapping[int, Dim]:
-    """The leaves that are integers computed in each call."""
+    """The leaves of the return value that are integers computed in each call."""
     return {} if varying is None else varying.leaves
 
 
 class _Varying:
-    """The integers of calls that one table answers for any of their values."""
+    """The integer arguments of a compiled call whose table answers calls with any integers."""
 
     def __init__(self, compiled: CompiledCall, plan: BoundPlan) -> None:
-        """Take the integers of a compiled call, which has some."""
+        """Take the integer arguments of a compiled call that has some."""
         assert compiled.integers is not None
         self.symbols, self._guards = compiled.integers.symbols, compiled.integers.guards
         known = plan.lengths
@@ -290,19 +290,19 @@ class _Varying:
             self.plan = plan.of_words(self._scope.values)
 
     def native_plan(self, *facts: Any) -> NativePlan | None:
-        """The native plan for any integers; decisions about lengths are recorded as comparisons."""
+        """The native plan for any integers; guards of lengths are recorded as comparisons."""
         with bound(self._scope):
             return None if self.plan is None else self.plan.native_plan(*facts)
 
     def comparisons(self) -> Iterator[Comparison]:
-        """The comparisons of lengths that all calls of the table have in common."""
+        """Yield the comparisons of lengths that must hold for every call of the table."""
         for one in (*self._guards, *self._scope.guards):
             left, right = (substitute(side, self._fixed) for side in (one.left, one.right))
             yield one.replace(left=left, right=right)
 
 
 def _add_whole(guards: Guards, source: int, leaf: object) -> bool:
-    """Guard a static argument whose parts have guards: its value, identity or class."""
+    """Guard the value, identity or class of a static argument; its parts have other guards."""
     if is_known_value(leaf):
         return guards.equals(source, leaf)
     if isinstance(leaf, BY_IDENTITY) and type(leaf) is not FunctionType:
@@ -312,8 +312,8 @@ def _add_whole(guards: Guards, source: int, leaf: object) -> bool:
     return True
 
 
-def _wanted(compiled: CompiledCall) -> tuple[Source, ...]:
-    """The sources whose values a run in Python needs: inputs, and those of results and effects."""
+def _sources_read(compiled: CompiledCall) -> tuple[Source, ...]:
+    """The outside sources that a run in Python reads: inputs, leaves of results, effect targets."""
     if compiled.outside is None:
         return ()
     found = [*compiled.outside.guards.inputs]
@@ -325,7 +325,7 @@ def _wanted(compiled: CompiledCall) -> tuple[Source, ...]:
 def _distinct_pairs(
     given: Sequence[tuple[int, object]], writes: Sequence[int]
 ) -> Iterator[tuple[int, np.ndarray, int, np.ndarray]]:
-    """Pairs of a written array and another array, each array preceded by its source."""
+    """Yield pairs of a written array and another array, each array after its source."""
     for k in writes:
         source, written = given[k]
         for j, (other_source, other) in enumerate(given):
@@ -335,7 +335,7 @@ def _distinct_pairs(
 
 
 def _form(compiled: CompiledCall) -> int | None:
-    """The native form of a call's results; None if there is none."""
+    """The native form of the return value; None if native code cannot build it."""
     if compiled.structure is LEAF and all(part is None for part in compiled.leaves[0]):
         return NOTHING
     if [number for number, _ in compiled.leaves] != list(range(len(compiled.leaves))):
@@ -357,7 +357,7 @@ def _gives_results(compiled: CompiledCall) -> bool:
 def _native(
     compiled: CompiledCall, call: CallArguments, varying: _Varying | None
 ) -> NativePlan | None:
-    """The native plan of a call, or None."""
+    """The native plan of a call; None if native code cannot run the call."""
     whole: Any = compiled.runnable if varying is None else varying
     given = {k: v for k, v in compiled.leaves if k is not None and isinstance(v, OfArgument)}
     if compiled.generators:  # Python puts them back after an error
@@ -387,7 +387,7 @@ def _runner_of(
     wanted: tuple[Source, ...],
     sources: int,
 ) -> Runner:
-    """The Python function that answers a guarded call, given all arguments and wanted values."""
+    """The Python function that answers a guarded call, from its arguments and outside values."""
     dynamic = [k for place, k in enumerate(order) if place not in places]
     inputs = () if compiled.outside is None else compiled.outside.guards.inputs
     dynamic += [len(order) + wanted.index(one) for one in inputs]
@@ -404,15 +404,15 @@ def _runner(
     rest: tuple[tuple[Source, ...], int, int],
     alone: bool,
 ) -> Runner:
-    """The Python function that answers a guarded call, given all arguments in order.
+    """The Python function that answers a guarded call, without the rollback of generators.
 
     Args:
         compiled: The compiled call.
-        call: The arguments of this call.
-        dynamic: The numbers of the program's arguments among those that are given.
-        rest: The sources whose values are given behind the arguments, the number of the latter, and
-            of all sources.
-        alone: True if the given arguments are exactly the program's, and need no conversion.
+        call: The leaves of this call's arguments.
+        dynamic: For each argument of the program, its position among the given values.
+        rest: The sources whose values are given after the arguments, the number of arguments, and
+            the number of all sources.
+        alone: True if the given arguments are the program's arguments, and need no conversion.
     """
     if not alone or (compiled.outside and compiled.outside.effects):
         numbers = tuple(one.number for one in rest[0])
@@ -432,12 +432,12 @@ def _runner(
 
 
 def _errors(compiled: CompiledCall) -> type[Exception]:
-    """The errors by which a program refuses a call."""
+    """The errors that mean that a program is not valid for a call."""
     return Exception if compiled.may_raise else OtherLengthError
 
 
 def _builder(compiled: CompiledCall) -> Callable[[Sequence[np.ndarray]], object] | None:
-    """The function that assembles results into one array, or a tuple of all in order; else None."""
+    """The function that makes one array, or a tuple in order, of results; None for other leaves."""
     if not _gives_results(compiled):
         return None
     structure = compiled.structure
@@ -457,7 +457,7 @@ def _builder(compiled: CompiledCall) -> Callable[[Sequence[np.ndarray]], object]
 
 @hides_frames
 def _rolled_back(compiled: CompiledCall, run: Runner, *args: object) -> object:
-    """The result of a run; after an error that another answer follows, generators are put back."""
+    """The result of a run; random generators are rolled back if the program refuses the call."""
     put_back = snapshot(compiled, ())
     try:
         return run(*args)

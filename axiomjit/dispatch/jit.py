@@ -1,8 +1,8 @@
 """`axiomjit.jit`: a NumPy function, traced once per signature and compiled.
 
-The function is traced by an instrumented copy; a program is valid for a call if its guards on what
-the function reads outside hold. The unpickled function compiles when called, or finds its kernels
-on disk.
+An instrumented copy of the function is traced. A program is valid for a call if its guards on the
+objects that the function reads outside hold. An unpickled function compiles when it is called, or
+finds its kernels on disk.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ from axiomjit.dispatch.arguments import (
 )
 from axiomjit.dispatch.bound_methods import BoundMethod
 from axiomjit.dispatch.caches import (
-    CLASSES,
-    LAYOUTS,
+    MAX_LAYOUTS,
+    MAX_SIGNATURES,
     ClassPrograms,
     CompiledCall,
     ProgramTable,
@@ -64,9 +64,9 @@ from axiomjit.dispatch.fallbacks import (
     FOREIGN,
     NOT_NOW,
     CallsInNumPy,
+    EqualPositions,
     FallbackToNumPy,
     OtherTruth,
-    Same,
     byteswapped,
     length_refused,
     may_be_tracing_error,
@@ -110,20 +110,20 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 _NAMED_CALLS: Final = "axiomjit.dispatch.named_calls"
-"""The module for calls with named arrays; other calls do not import it, nor the axis language."""
+"""The module for calls with named arrays, imported by the first of these calls."""
 
 
 class Jitted(NativeCallable[R], Generic[P, R]):
     """A compiled NumPy function; call it like the wrapped function.
 
-    Results are new arrays, or views if NumPy would return one. Repeated calls with one layout of
-    arguments are answered natively if possible (`config.entry`).
+    Results are new arrays, or views where NumPy would return a view. Repeated calls with the same
+    layout of arguments are answered natively if possible (`config.entry`).
     """
 
     if TYPE_CHECKING:
 
         def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-            """Run."""
+            """Run the compiled function."""
 
     def __init__(
         self,
@@ -135,7 +135,8 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         """Wrap the function; the first call compiles it.
 
         Raises:
-            GraphTypeError: the object is a class, coroutine or generator function, or no function.
+            GraphTypeError: the object is a class, a coroutine function, a generator function, or
+                not callable.
         """
         check_function(function)
         name = getattr(function, "__qualname__", type(function).__qualname__)
@@ -147,7 +148,7 @@ class Jitted(NativeCallable[R], Generic[P, R]):
             self._shapes = DeclaredShapes(shapes, self._signature, self._static)
 
     def __setstate__(self, state: Any) -> None:
-        """Restore the function; if it refers to itself, parts of it are unpickled later."""
+        """Restore the function; if it refers to itself, some parts are unpickled later."""
         function, self._name, self._static, self._strict, shapes, more, text = state
         functools.update_wrapper(self, function)
         self._function, self._shapes = function, shapes
@@ -156,8 +157,8 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         if text is not None:
             tell_text(function.__code__, text)
         self.restart()  # a compiled function has copied its own entry into this one
-        self._plans: Table[tuple[CompiledCall, ...]] = Table(LAYOUTS)
-        self._programs = ProgramTable(CLASSES)
+        self._plans: Table[tuple[CompiledCall, ...]] = Table(MAX_LAYOUTS)
+        self._programs = ProgramTable(MAX_SIGNATURES)
         self._wanted = Wanted()
         self._reasons = RetraceReasons()
         self._following = new_lock()
@@ -179,7 +180,7 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         return take_apart(self._signature, self._static, args, kwargs, forms, self._name, not named)
 
     def drop_tables(self, kernel: object = None) -> None:
-        """Drop guard tables, also those of calls with labels."""
+        """Drop all guard tables, also the tables of calls with labelled arrays."""
         super().drop_tables(kernel)
         self._labelled.clear()
 
@@ -188,13 +189,13 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         return f"<jit {name}, {amount(self._programs.count(), 'program')}{calls}>"
 
     def __get__(self, owner: object, kind: type | None = None) -> Any:
-        """A bound method; the instance is a static argument."""
+        """Return a bound method, whose instance is a static argument."""
         return self if owner is None else BoundMethod(cast(Any, self), owner)
 
     # Calls
 
     def answer(self, args: Any, kwargs: Mapping[str, Any]) -> Any:
-        """The result of a call that no native guard has answered."""
+        """The result of a call that no native guard table has answered."""
         if kwargs or not are_arrays(args):
             if not kwargs and (found := self._labelled.answer(args)) is not MISSED:
                 return found
@@ -222,7 +223,7 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         return self._call(args, kwargs)
 
     def _run_simply(self, compiled: CompiledCall, args: Any, vector: Vector) -> Any:
-        """Run the plan of a call with plain arrays alone, which changes nothing."""
+        """Run the plan of a call that has only plain arrays and changes nothing."""
         self._hits += 1
         result = run_and_unflatten(compiled, args, vector=vector)
         if self.wants_guard():
@@ -230,12 +231,12 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         return result
 
     def _is_foreign(self, values: Sequence[object]) -> bool:
-        """True if an argument's class is known not to be compiled."""
+        """True if the class of an argument is known to be one that cannot be compiled."""
         known = not self._static and not self._foreign.isdisjoint(map(class_of, values))
         return known and not has_axes(values)
 
     def _call(self, args: Any, kwargs: Mapping[str, Any], tried: Tried | None = None) -> Any:
-        """Answer a call without named arrays, by another program than those tried."""
+        """Answer a call without named arrays; programs that were tried are left out."""
         call = self._apart(args, kwargs)
         given = call.every_value()
         if self._traced_among(given):
@@ -275,13 +276,13 @@ class Jitted(NativeCallable[R], Generic[P, R]):
             tried.add(found.compiled.decisions, other.known)
         return self._call(args, kwargs, tried)
 
-    def _same_arrays(self, call: CallArguments) -> Same | None:
-        """The groups of arguments that are one array, if programs depend on it; else None."""
+    def _same_arrays(self, call: CallArguments) -> EqualPositions | None:
+        """The positions of equal arrays if programs depend on them; otherwise None."""
         if not (self._writes or self._identifies):
             return None
         return same_arrays(call.dynamic, self._identifies)
 
-    def _key(self, call: CallArguments, same: Same | None) -> object:
+    def _key(self, call: CallArguments, same: EqualPositions | None) -> object:
         other = call.static or call.is_labelled or not are_arrays(call.dynamic)
         quick = None if other else exact_layout(call.dynamic)
         key = quick or exact_key(call, self._forget)
@@ -291,12 +292,12 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         self,
         found: Found,
         call: CallArguments,
-        same: Same | None,
+        same: EqualPositions | None,
         known: bool,
         args: Any,
         kwargs: Mapping[str, Any],
     ) -> Any:
-        """Run the plan of a call, or the function in NumPy; `known`: it was found in the table."""
+        """Run the plan of a call, or fall back to NumPy; `known`: the table had the plan."""
         compiled, extended = found.compiled, found.call
         if same is not None:
             same = (*same, *range(len(same), len(extended.dynamic)))
@@ -316,7 +317,7 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         return result
 
     def _run_in_numpy(self, fallback: FallbackToNumPy, args: Any, kwargs: Mapping[str, Any]) -> Any:
-        """NumPy's result of one call, counted; a warning gives the reason."""
+        """Run one call in NumPy, count it, and warn with the reason."""
         reason = fallback.counted(self._name, self._strict, self._numpy_calls)
         self._warned = self._warned or warn_of_fallback(self._name, reason, before=True)
         result = self._function(*args, **kwargs)
@@ -334,7 +335,7 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         values: Vector,
         any_integers: bool = False,
     ) -> None:
-        """Answer calls like this one, or with any integers, natively from now on, if possible."""
+        """Add a native guard table for calls like this one, if possible."""
         late = lazy_import("axiomjit.dispatch.guards")
         if late.is_native():
             target: Any = self
@@ -350,7 +351,7 @@ class Jitted(NativeCallable[R], Generic[P, R]):
     def _run_untraceable(
         self, errors: list[UnfollowedError], args: Any, kwargs: Mapping[str, Any]
     ) -> Any:
-        """The result of a call for which the function could not be traced."""
+        """The result of a call, from NumPy, if the function could not be traced."""
         how = self._strict, self._wanted.has_effects
         result, reason, cause = self._whole.run_untraceable(errors, args, kwargs, *how)
         if self._falls_back(reason):
@@ -358,14 +359,14 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         return result
 
     def _falls_back(self, error: AxiomError) -> bool:
-        """True if no program serves the function from now on; otherwise raise the error."""
+        """True if later calls run without a program; otherwise the error is raised."""
         if self._whole.take_over(error, self._strict):
             self._in_numpy = True
             self.drop_tables()
         return self._in_numpy
 
     def _cannot_compile(self) -> bool:
-        """True inside a compilation of this thread; such a call is counted."""
+        """True if this thread is inside a compilation; the call is then counted."""
         now = why_not_compile()
         if now is not None:
             self._numpy_calls.reasons[NOT_NOW] = now
@@ -380,9 +381,13 @@ class Jitted(NativeCallable[R], Generic[P, R]):
     # Plans and programs
 
     def _prepare(
-        self, key: object, call: CallArguments, same: Same | None, tried: Tried | None = None
+        self,
+        key: object,
+        call: CallArguments,
+        same: EqualPositions | None,
+        tried: Tried | None = None,
     ) -> Found:
-        """The plan for a layout and the values outside, kept for later calls."""
+        """The plan for a layout and the current outside values, stored for later calls."""
         known = self._plans.get(key)
         if known and not all(one.holds() for one in known):
             self.drop_tables()
@@ -404,8 +409,8 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         if not config.disable:
             self._plans.keep(key, with_plan(self._plans.get(key) or (), compiled))
 
-    def _bind(self, call: CallArguments, same: Same | None, tried: Tried | None) -> Found:
-        """The plan for a new layout of arguments."""
+    def _bind(self, call: CallArguments, same: EqualPositions | None, tried: Tried | None) -> Found:
+        """The plan for a layout of arguments that has none."""
         if (swapped := swapped_dtype(call.dynamic)) is not None:
             return Found(byteswapped(swapped), [], call)
         with self._following:  # other threads wait, and find the program
@@ -418,18 +423,19 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         return Found(compiled, match.vector, match.call, match.plain)
 
     def _classified(
-        self, call: CallArguments, plain: Sequence[object], same: Same | None = None
+        self, call: CallArguments, plain: Sequence[object], same: EqualPositions | None = None
     ) -> Signature:
-        """The signature of a call, checked against the declared shapes."""
+        """The signature of a call, with the declared shapes checked."""
         names = self._shapes.names(call, plain) if self._shapes else None
         return classify(call, plain, self._classes, self._forget, names, same)
 
     def _match(
-        self, call: CallArguments, same: Same | None = None, tried: Tried | None = None
+        self, call: CallArguments, same: EqualPositions | None = None, tried: Tried | None = None
     ) -> Match:
         """The program for a call, traced if there is none.
 
-        The call that is traced uses the values that the trace has read: those of one moment.
+        A call that is traced runs with the outside values that the trace has read, so all values
+        are from the same moment.
         """
         plain = plain_arguments(call.dynamic, call.names)
         signature = self._classified(call, plain, same)
@@ -466,7 +472,8 @@ class Jitted(NativeCallable[R], Generic[P, R]):
 
         Raises:
             UnfollowedError: the function raises an error while it is traced.
-            FallbackToNumPy: it raises one behind a truth, which other calls may not do.
+            FallbackToNumPy: the function raises an error after a truth value was asked for; other
+                calls may take another path.
         """
         lazy_import("axiomjit.dispatch.tracing_calls")
         from axiomjit.dispatch.tracing_calls import nothing_changes, trace_function
@@ -486,14 +493,14 @@ class Jitted(NativeCallable[R], Generic[P, R]):
                 raise untraceable_error(self._name, error) from error.with_traceback(None)
 
     def _forget(self, dead: object) -> None:
-        """Drop the caches of a dead static argument."""
+        """Drop the plans and programs of a static argument that was freed."""
         self._plans.forget(dead)
         self._programs.forget(dead)
 
     # Named arrays
 
     def _call_named(self, args: Any, kwargs: Mapping[str, Any]) -> Any:
-        """Answer a call with named arrays, for which tensors are traced."""
+        """Answer a call with named arrays; the trace has tensors in their places."""
         call = self._apart(args, kwargs, named=True)
         given = call.every_value()
         if any(isinstance(v, AxisValue) for v in given) or self._traced_among(given):
@@ -522,19 +529,19 @@ class Jitted(NativeCallable[R], Generic[P, R]):
     # For people
 
     def __reduce__(self) -> tuple[Any, ...] | str:
-        """Pickle by name if the name finds this object; else by the wrapped function."""
+        """Pickle the name if it finds this object, otherwise the wrapped function."""
         options = self._static, self._strict, self._shapes
         return reduced(self, self._function, self._name, options, sys._getframe().f_back)
 
     @hides_frames
     def lower(self, *args: P.args, **kwargs: P.kwargs) -> Lowered:
-        """All stages of the program for these arguments; nothing is run.
+        """All stages of the program for these arguments, without running it.
 
-        The result has .graph .views .loops .source .llvm .asm and .cost.
+        The result has the attributes .graph .views .loops .source .llvm .asm and .cost.
 
         Raises:
-            NeedsValuesError: NumPy runs such calls, with a warning or without, so there is no
-                program. The errors of a call whose arguments or operands do not fit.
+            NeedsValuesError: NumPy runs these calls, so there is no program. Arguments or operands
+                that do not fit raise the errors of a call.
         """
         lazy_import("axiomjit.debug.lowered")
         from axiomjit.debug.lowered import Lowered
@@ -562,19 +569,19 @@ class Jitted(NativeCallable[R], Generic[P, R]):
 
     @hides_frames
     def explain(self, *args: P.args, **kwargs: P.kwargs) -> Explanation:
-        """The stages and the cost of the program for these arguments, as text or `.html()`."""
+        """The stages and the cost of the program for these arguments, as text or HTML."""
         late, lowered = lazy_import("axiomjit.debug.lowered"), self.lower(*args, **kwargs)
         return late.Explanation(self._name, lowered)  # type: ignore[no-any-return]
 
     def warm(self, *args: Any, **kwargs: Any) -> None:
-        """Trace and compile for arguments like these, without running.
+        """Trace and compile the function for arguments like these, without running it.
 
-        Arrays are described by `axiomjit.spec(shape, dtype, layout)`, or given; their elements are
-        not read. Everything else is passed as in a call: numbers, static arguments, containers of
-        them. A later call with such arguments compiles nothing.
+        An array is described by `axiomjit.spec(shape, dtype, layout)`, or passed; its elements are
+        not read. Numbers, static arguments and containers are passed as in a call. A later call
+        with arguments of this kind compiles nothing.
 
         Raises:
-            The errors of a call: GraphTypeError and GraphValueError if arguments do not fit.
+            GraphTypeError, GraphValueError: arguments do not fit, as in a call.
             GraphTypeError: an argument has named axes.
         """
         try:  # `hides_frames` would be one more call
@@ -600,7 +607,7 @@ class Jitted(NativeCallable[R], Generic[P, R]):
             raise
 
     def cache_info(self) -> CacheInfo:
-        """The counts of answered calls, and the reason for each program (`CacheInfo`)."""
+        """The counts of calls, and the reason why each program was made (`CacheInfo`)."""
         hits = self._hits + self.hits_natively[0] + self._labelled.hits
         return self._reasons.info(hits, self._bound, self._traced, self._numpy_calls)
 
@@ -612,7 +619,7 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         return str(dask.report(self._traced_whole(call, dask)))
 
     def guards(self) -> tuple[tuple[GuardInfo, ...], ...]:
-        """The guards of each program: the outside values that it reads, and their conditions."""
+        """The guards of each program: outside values, and the conditions on them."""
         every = [p for programs in self._programs.values() for p in programs]
         return tuple(p.reads.guards.described() for p in every if isinstance(p, TracedProgram))
 
@@ -649,27 +656,27 @@ def jit(
     """Compile a NumPy function into fused loops.
 
     The function is traced once per signature (dtypes, ranks, lengths that are equal or at most 4,
-    kinds of strides); another length costs no compile. Arrays and numbers are traced, also inside
-    tuples, lists, dicts, dataclasses and instances of your classes; what else is read of these, and
-    of names outside the function, is compared in each call, and another value causes another
-    trace. Parameters in `static_argnames` are constants of a program. Results may be in containers.
-    Named arrays are traced as tensors, by their axes; tensors in the result become named arrays.
+    kinds of strides); another length needs no new compilation. Arrays and numbers are traced, also
+    inside tuples, lists, dicts, dataclasses and instances of your classes. Other values from
+    arguments or outside names are compared in each call; a new value causes a new trace. Parameters
+    in `static_argnames` are constants of a program. Results may be in containers. Named arrays are
+    traced as tensors, by their axes; tensors in the result become named arrays.
 
     Args:
         fn: The function; without it, `jit` is a decorator with options.
         static_argnames: Parameters whose values are constants of the program.
-        shapes: The shapes of all parameters that are not static, and after `->` those of the
-            results: a letter for each length, 1 for a dimension to broadcast, ... for any others in
-            front. One program then serves all calls whose lengths are 2 or more.
-        strict: Raise if the function needs values, changes what it cannot follow or writes
-            into overlapping arguments, instead of running it in NumPy with a warning.
-        others: Options of other compilers; the error names the option to use here.
+        shapes: The shapes of all parameters that are not static, and after `->` the shapes of the
+            results. A letter is a length, 1 a dimension to broadcast, and ... any number of leading
+            dimensions. One program is then valid for all calls whose lengths are 2 or more.
+        strict: True to raise an error, instead of a warning and a run in NumPy, if the function
+            needs values, has an untraceable effect, or writes into overlapping arguments.
+        others: Options of other compilers, which raise an error that names our option.
 
     Raises, when called:
         NeedsValuesError: under `strict`, the function needs values while it is traced.
-        UnsupportedError: under `strict`, it uses an uncompiled function; see `config.fallback`.
+        UnsupportedError: under `strict`, a called function cannot be compiled.
         GraphTypeError, GraphValueError: operands do not fit, as in NumPy, or violate `shapes`.
-        TraceError: traced arrays are kept for another call.
+        TraceError: a traced array is stored and used in a later call.
 
     Examples:
         >>> @aj.jit

@@ -1,6 +1,6 @@
-"""Native calls with labelled arrays: the labels find a callable of the arrays alone.
+"""Native calls with labelled arrays: a table finds a callable of the plain arrays by the labels.
 
-Apart from `jit.py`, as calls without labels do not use it.
+The module is separate from `jit.py`, since calls without labels do not use it.
 """
 
 from __future__ import annotations
@@ -13,29 +13,29 @@ from axiomjit.base.native_callable import NativeCallable
 from axiomjit.base.tree import ContainerForm, form_of
 from axiomjit.dispatch.arguments import Array
 
-LABELS: Final = 64
-"""The most combinations of labels for which a function has native calls."""
+MAX_LABELS: Final = 64
+"""The largest number of combinations of labels for which one function has native calls."""
 MISSED: Final = object()
-"""The result of a call that no table answers."""
+"""The result of `answer` if no native table answers the call."""
 _NUMBERS: Final = frozenset({int, float, complex})
 
 
 class ArrayCalls(NativeCallable[Any]):
-    """Calls with the arrays of labelled arguments; answered natively, or by `MISSED`."""
+    """The native calls with the arrays of labelled arguments; another call returns `MISSED`."""
 
     def answer(self, args: Any, kwargs: Mapping[str, Any]) -> Any:
-        """Return `MISSED`: the function answers with the labelled arrays."""
+        """Return `MISSED`, so that the function is called with the labelled arrays."""
         return MISSED
 
 
 class LabelledCalls:
-    """For each combination of labels, the native calls of one function."""
+    """The native calls of one function, by the labels of the arguments."""
 
     def __init__(self) -> None:
-        """Start without calls."""
-        self._by_labels: BoundedTable[object, ArrayCalls] = BoundedTable(limit=LABELS)
+        """Make an empty table."""
+        self._by_labels: BoundedTable[object, ArrayCalls] = BoundedTable(limit=MAX_LABELS)
         self.hits = 0
-        """Number of calls answered."""
+        """The number of calls that were answered natively."""
 
     def answer(self, args: Sequence[Any]) -> Any:
         """The result of a call with positional arguments; MISSED if no native table answers it."""
@@ -48,7 +48,7 @@ class LabelledCalls:
         return made
 
     def callable_of(self, args: Sequence[Any]) -> tuple[ArrayCalls, list[Any]] | None:
-        """The callable for the labels of a call, and the call's arrays; None without labels."""
+        """The callable for the labels of a call, and its arrays; None without labels."""
         found = _arrays_of(args)
         if found is None:
             return None
@@ -59,12 +59,12 @@ class LabelledCalls:
         return (calls, found[1]) if calls.wants_guard() else None
 
     def clear(self) -> None:
-        """Drop all."""
+        """Drop all native calls."""
         self._by_labels.clear()
 
 
 def _arrays_of(args: Sequence[Any]) -> tuple[object, list[Any]] | None:
-    """The labels of arguments, and their arrays and numbers; None if one is something else."""
+    """The labels of arguments, and their arrays and numbers; None for arguments of other kinds."""
     key: list[object] = []
     arrays: list[Any] = []
     labelled = False

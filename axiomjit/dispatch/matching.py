@@ -1,7 +1,7 @@
-"""Plans and programs that are valid for a call, by what they read outside the function.
+"""Find the plan or program that is valid for a call and for the outside values it reads.
 
-A program is valid if its guards hold; the arrays that it reads from outside are then arguments
-behind the call's own.
+A program is valid if its guards hold. The arrays that the program reads from outside are then
+appended to the arguments of the call.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ from axiomjit.functions.sources import NUMBERS, Equals, Vector
 from axiomjit.symbolic.data_dependent import Decisions
 from axiomjit.symbolic.dims import Guard, Symbol, symbols_in
 
-MOST_TRUTHS: Final = 4
-"""The most programs of one signature that differ in truths of computed values."""
-MOST: Final = 16
-"""The most plans for one layout of arguments, which differ in what they read outside."""
+MAX_TRUTH_PROGRAMS: Final = 4
+"""The largest number of programs per signature that differ only in truths of computed values."""
+MAX_PLANS: Final = 16
+"""The largest number of plans for one layout of arguments; they read other outside values."""
 
 
 class Tried:
-    """The programs that were run for a call, and the computed numbers found by them.
+    """The programs that were run for a call and failed, with the numbers that they computed.
 
-    Which comparison a function makes next depends on the earlier ones alone, so that the programs
-    of one signature are the leaves of a tree.
+    The outcomes of earlier comparisons alone decide which comparison a function makes next. The
+    programs of one signature are the leaves of a tree of such decisions.
     """
 
     def __init__(self) -> None:
         self._found: list[tuple[Decisions, Mapping[Symbol, int]]] = []
 
     def add(self, decisions: Decisions, known: Mapping[Symbol, int]) -> None:
-        """Add a program of which a comparison failed; `known` are the numbers found by its run."""
+        """Add a program with a comparison that failed; `known` are the numbers of its run."""
         self._found.append((decisions, known))
 
     def allows(self, decisions: Decisions) -> bool:
@@ -49,18 +49,18 @@ class Tried:
         return all(_may_follow(decisions, *found) for found in self._found)
 
     def where(self) -> str:
-        """The user's line that asked for the number in the comparison that failed last."""
+        """The user's line with the comparison that failed last."""
         decided, known = self._found[-1]
         return next((where for guard, where in decided if fails(guard, known)), decided[-1][1])
 
 
 def fails(guard: Guard, known: Mapping[Symbol, int]) -> bool:
-    """True if a comparison has another outcome for known numbers; False if one is not known."""
+    """True if a comparison fails for known numbers; False if one of its numbers is not known."""
     return known.keys() >= symbols_in(guard.left, guard.right) and not guard.holds(known)
 
 
 def _may_follow(decisions: Decisions, tried: Decisions, known: Mapping[Symbol, int]) -> bool:
-    """True if decisions differ from those tried, and no common one fails for known numbers."""
+    """True if decisions differ from all tried decisions, and no common decision fails."""
     for one, other in zip(decisions, tried, strict=False):
         if fails(one[0], known):
             return False
@@ -70,9 +70,9 @@ def _may_follow(decisions: Decisions, tried: Decisions, known: Mapping[Symbol, i
 
 
 class Found(Record):
-    """A plan for a call: the values of its sources, and the call with its inputs from outside.
+    """A plan for a call, the values of its outside sources, and the call with outside inputs.
 
-    `plain` are the arguments and inputs as the program takes them, if known.
+    `plain` are the arguments and inputs after conversion for the program, if known.
     """
 
     compiled: CompiledCall
@@ -84,9 +84,10 @@ class Found(Record):
 def find_plan(
     plans: Sequence[CompiledCall], call: CallArguments, tried: Tried | None = None
 ) -> Found | None:
-    """The first plan whose guards hold for a call, else one that leaves its layout to NumPy.
+    """The first plan whose guards hold for a call, or a plan that runs the call in NumPy.
 
-    Plans that the call has tried are left out, also those that must find another truth then.
+    A plan is left out if the call has tried it, or if a tried plan has shown that its decisions
+    fail.
     """
     leaves = call.leaves(call.dynamic) if plans else ()
     in_numpy, guards, vector = None, None, None
@@ -112,14 +113,14 @@ def find_plan(
 
 
 def with_plan(plans: Sequence[CompiledCall], compiled: CompiledCall) -> tuple[CompiledCall, ...]:
-    """The plans of one layout with a new one in front."""
-    return (compiled, *plans[: MOST - 1])
+    """The plans of one layout, with a new plan in front."""
+    return (compiled, *plans[: MAX_PLANS - 1])
 
 
 class Match(Record):
-    """A program that is valid for a call, the values of its sources, and the call with inputs.
+    """A program for a call, the values of its outside sources, and the call with outside inputs.
 
-    `plain` are the arguments and inputs as the program takes them.
+    `plain` are the arguments and inputs after conversion for the program.
     """
 
     program: TracedProgram
@@ -137,9 +138,9 @@ def find_program(
     classified: Callable[[CallArguments, Sequence[object]], Signature],
     tried: Tried | None = None,
 ) -> Match | None:
-    """The first program whose guards, on objects outside and on lengths, hold for a call.
+    """The first program whose guards of outside values and of lengths hold for a call.
 
-    Programs that the call has tried are left out, as in `find_plan`.
+    A program is left out if the call has tried it, as in `find_plan`.
     """
     leaves = call.leaves(call.dynamic)
     for program in programs.candidates(signature.values):
@@ -166,15 +167,15 @@ def find_program(
 
 
 def refuse_more_truths(programs: ClassPrograms, tried: Tried, signature: Signature) -> None:
-    """Refuse one more program that differs from others in truths of computed values.
+    """Refuse a further program that differs from others only in truths of computed values.
 
     Raises:
-        NeedsValuesError: there are as many as there may be.
+        NeedsValuesError: the signature already has the largest number of these programs.
     """
     known = signature.values
     fitting = (p for p in programs if not any(fails(guard, known) for guard in p.guards))
     asked = sum(bool(program.decisions) for program in fitting)
-    if asked >= MOST_TRUTHS:
+    if asked >= MAX_TRUTH_PROGRAMS:
         raise NeedsValuesError(
             "the truth of an array's values decides what the function does next",
             f"{asked} different paths through the function, the last one at {tried.where()}",
@@ -183,10 +184,10 @@ def refuse_more_truths(programs: ClassPrograms, tried: Tried, signature: Signatu
 
 
 def learn(programs: ClassPrograms, call: CallArguments, wanted: Wanted) -> str | None:
-    """Make numbers outside that have changed arguments, and drop the programs that knew them.
+    """Turn outside numbers that changed into arguments, and drop the programs that fixed them.
 
     Returns:
-        The guard of the newest program that does not hold, as text; None if all hold.
+        The failing guard of the newest program, as text; None if all guards hold.
     """
     found = None
     leaves = call.leaves(call.dynamic)

@@ -1,4 +1,4 @@
-"""Calls of a compiled function with named arrays, for which tensors are traced."""
+"""Calls of a compiled function with named arrays: the function is traced with tensors."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ if TYPE_CHECKING:
 
 
 def named_key(call: CallArguments, forget: Forget | None = None) -> tuple[object, ...]:
-    """The call guard of a call with named arrays: axes and dtypes, and the values of numbers.
+    """The key of a call with named arrays: axes and dtypes, and the values of numbers.
 
-    Numbers beside named arrays are constants of the program: another value causes another trace.
+    Numbers beside named arrays are constants of the program, so a different value causes a new
+    trace.
 
     Raises:
         GraphTypeError: an argument is an array without axes.
@@ -35,7 +36,7 @@ def named_key(call: CallArguments, forget: Forget | None = None) -> tuple[object
 
 
 def exact_named_key(call: CallArguments, forget: Forget | None = None) -> object:
-    """The key of the exact layout for a call with named arrays, as `exact_key` makes it."""
+    """The key for the exact layout of a call with named arrays."""
     return named_key(call, forget), exact_layout([leaf.values for leaf in _arrays(call.dynamic)])
 
 
@@ -43,7 +44,7 @@ class NamedProgram:
     """A function traced with tensors in place of named arrays."""
 
     def __init__(self, function: Callable[..., Any], call: CallArguments, clock: Clock) -> None:
-        """Trace the function of a call; the clock counts the compile time."""
+        """Trace the function for a call; the clock counts the compile time."""
         self._clock = clock
         leaves = [
             placeholder(leaf.axes, leaf.dtype) if isinstance(leaf, NamedArray) else leaf
@@ -68,7 +69,7 @@ class NamedProgram:
 
     @property
     def pins(self) -> Mapping[Dim, int]:
-        """No lengths, since none is fixed."""
+        """An empty mapping, since the program fixes no lengths."""
         return {}
 
     def fits(self, lengths: Mapping[Symbol, int]) -> bool:
@@ -76,17 +77,17 @@ class NamedProgram:
         return True
 
     def is_stale(self) -> bool:
-        """Return False, since the axes of its arguments never change."""
+        """Return False, since the axes of the arguments never change."""
         return False
 
     def compiled_call(self) -> CompiledCall:
-        """The compiled call, for arguments in any layout: the computation has a plan per layout."""
+        """The compiled call for any layout; the computation itself has one plan per layout."""
         return CompiledCall(self, True, structure=self._structure, leaves=self._leaves)
 
     def run(
         self, arguments: Sequence[object], given: Sequence[object] | None = None
     ) -> Sequence[NamedArray]:
-        """The results, with tensors evaluated to named arrays."""
+        """The named arrays that the tensors of the return value evaluate to."""
         with self._clock.running():
             values: Sequence[NamedArray] = self._computation(*_arrays(arguments))
         return values
@@ -98,7 +99,7 @@ class NamedProgram:
 
 
 def run_and_unflatten_named(compiled: CompiledCall, arguments: Sequence[object]) -> object:
-    """Run the plan, and assemble the return value: tensors in it become named arrays."""
+    """Run the plan, and build the return value, with named arrays in place of tensors."""
     results = compiled.runnable.run(arguments)
     leaves = (value if number is None else results[number] for number, value in compiled.leaves)
     return unflatten_tree(compiled.structure, leaves)
@@ -109,7 +110,7 @@ def _arrays(arguments: Sequence[object]) -> list[NamedArray]:
 
 
 def named_aspects(call: CallArguments) -> dict[str, Aspects]:
-    """The aspects of a call with named arrays (see `aspects_of`); numbers are constants."""
+    """The aspects of a call with named arrays (see `aspects_of`); a number is a constant."""
     found: dict[str, Aspects] = {}
     for name, leaf in zip(call.names, call.dynamic, strict=True):
         if isinstance(leaf, NamedArray):

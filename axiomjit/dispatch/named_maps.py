@@ -1,4 +1,4 @@
-"""`vmap` along an axis of named arrays and tensors."""
+"""`vmap` of a function along an axis of named arrays and tensors."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from axiomjit.symbolic.index_maps import fixed, identity
 
 
 class MappedAxis(Derivative):
-    """A function of tensors without an axis, for tensors with it."""
+    """A function of tensors, mapped over one axis that the function itself does not see."""
 
     def __init__(self, function: Callable[..., Any], axis: str | Axis) -> None:
-        """Choose the axis, by itself or by its name."""
+        """Take the function and the axis, or the name of the axis."""
         super().__init__(function)
         self.axis = axis
 
     def follow(
         self, call: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
     ) -> Any:
-        """The results; those that depend on the mapped arguments have the axis in front."""
+        """The results; a result that depends on the mapped arguments has the axis in front."""
         leaves, structure = leaves_of((tuple(args), dict(kwargs)))
         given: dict[Node, Node] = {}
         found = dict.fromkeys(a for one in leaves for a in self._own(one))
@@ -52,12 +52,12 @@ class MappedAxis(Derivative):
         return unflatten_tree(made, iter(results))
 
     def _own(self, leaf: Any) -> list[Axis]:
-        """The axis of a tensor, if it has it."""
+        """The mapped axis in a list; an empty list if the leaf is not a tensor with this axis."""
         axes = leaf.axes if isinstance(leaf, Tensor) else ()
         return [one for one in axes if self.axis in (one, one.name)]
 
     def _row(self, tensor: Tensor, axis: Axis, given: dict[Node, Node]) -> Tensor:
-        """The tensor at one position of the axis, for all of them."""
+        """The marked tensor at one position along the axis; `given` has its full node."""
         node, at = tensor.node, tensor.axes.index(axis)
         order = [at, *(d for d in range(len(node.shape)) if d != at)]
         front = builder.transpose(node, order)

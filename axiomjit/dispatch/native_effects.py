@@ -1,4 +1,4 @@
-"""Effects of native calls: results of a plan that are stored outside after it."""
+"""Effects of native calls: results of a plan that are stored in outside objects."""
 
 from __future__ import annotations
 
@@ -25,16 +25,17 @@ from axiomjit.runtime.native_call.instructions import (
 from axiomjit.symbolic.dims import Dim
 
 KINDS: Final = (bool, int, float, complex)
-"""Classes of Python numbers that native calls make of results."""
+"""The classes of Python numbers to which native calls can convert results."""
 _STORES: Final = ("attribute", "item", "cell")
-"""Effects that store one value."""
+"""The kinds of effects that store one value."""
 
 
 class Stored(Record):
-    """The parts of a plan with effects: what it returns, and what each effect stores.
+    """The results that a call returns, and the value that each effect stores.
 
-    `returned` are numbers of results, put together by `form`; `kinds` are the classes of those that
-    are Python numbers; values are leaves of the return value, as in `CompiledCall.leaves`.
+    `returned` are the numbers of the returned results; `form` says how they form the return value.
+    `kinds` are the classes of results that become Python numbers. The stored values are leaves, as
+    in `CompiledCall.leaves`.
     """
 
     count: int
@@ -45,7 +46,7 @@ class Stored(Record):
 
 
 def stored(compiled: CompiledCall, integers: Mapping[int, Dim]) -> Stored | None:
-    """The results and effects that native code stores; None if it cannot store all of them.
+    """The results and effects of a call; None if native code cannot perform all effects.
 
     `integers` are the leaves that are computed from integer arguments in each call.
     """
@@ -70,12 +71,12 @@ def stored(compiled: CompiledCall, integers: Mapping[int, Dim]) -> Stored | None
 
 
 def kinds_of(leaves: Sequence[tuple[int | None, object]]) -> dict[int, type]:
-    """The classes of Python numbers that are made of results, by the numbers of results."""
+    """The classes of Python numbers, by the positions of the results that become Python numbers."""
     return {k: value for k, value in leaves if k is not None and isinstance(value, type)}
 
 
 def _split(leaves: Sequence[Any], effects: int) -> list[Any]:
-    """Split leaves into those of the return value and one for each effect."""
+    """Split leaves into the leaves of the return value, and one leaf for each effect."""
     behind = len(leaves) - effects
     return [leaves[:behind], *leaves[behind:]]
 
@@ -100,7 +101,7 @@ def _returned(part: Any, leaves: Sequence[Any]) -> tuple[tuple[int, ...] | None,
 
 
 def with_returned(plan: NativePlan, given: Stored) -> NativePlan | None:
-    """The plan with the results that calls return; None if calls of the plan end in Python."""
+    """The plan with only the returned results; None if calls of the plan end in Python."""
     whole = plan.with_numbers(given.kinds)
     if whole is None or any(isinstance(step, CallPython) and step.entire for step in plan.steps):
         return None
@@ -114,9 +115,10 @@ def with_returned(plan: NativePlan, given: Stored) -> NativePlan | None:
 def add_effects(
     guards: Guards, given: Stored, plan: NativePlan, numbers: Numbers, values: Vector
 ) -> bool:
-    """Add the effects of a plan before `with_returned`; True if all are stored natively.
+    """Add the effects of a call to its guard table; True if native code performs all of them.
 
-    `values` are those of sources in the call at hand.
+    `plan` is the native plan before `with_returned`. `values` are the values of outside sources in
+    the current call.
     """
     integers = count(plan.slots)
     for effect, (result, value) in given.effects:

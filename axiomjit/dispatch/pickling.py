@@ -1,9 +1,9 @@
-"""How compiled functions are pickled: by name, or by the wrapped function and the options.
+"""Pickling of compiled functions: by name, or by the wrapped function and the options.
 
-`pickle` takes functions by name, `cloudpickle` also by value those that no other process could
-import: of `__main__`, lambdas and closures. A function importable by its name is pickled the way
-the pickler treats plain functions. The text of the function's definition is pickled, too; programs,
-kernels, native entries and locks are not.
+`pickle` stores functions by name. `cloudpickle` stores functions that another process cannot import
+by value: functions of `__main__`, lambdas and closures. A compiled function is stored in the same
+way as the pickler stores a plain function. The source text of the function is pickled, too;
+programs, kernels, native entries and locks are not.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from axiomjit.base.native_callable import NativeCallable
 from axiomjit.functions.source_text import text_of
 
 BY_VALUE: Final = "cloudpickle"
-"""A part of the module names of picklers that pickle by value; packages include copies of them."""
+"""The module name of the pickler that pickles by value; packages may include copies of it."""
 _ENTRY: Final = frozenset(NativeCallable.__annotations__)
 
 
@@ -28,8 +28,8 @@ def reduced(
     """The result of `__reduce__` of a compiled function.
 
     Returns:
-        The name; or a constructor and the state. The constructor makes an empty object, to which a
-        function that refers to itself can refer.
+        The name, or a constructor and the state. The constructor makes an empty object first, so
+        that a function that refers to itself can be restored.
     """
     module = getattr(function, "__module__", None)
     found: object = sys.modules.get(module or "")
@@ -42,7 +42,7 @@ def reduced(
 
 
 def _goes_by_value(module: str, caller: FrameType | None) -> bool:
-    """True if a pickler takes functions of a module by value."""
+    """True if the pickler that calls stores functions of this module by value."""
     by_value = None if caller is None else _by_value_pickler(caller.f_locals.get("self"))
     if by_value is None:
         return False
@@ -53,7 +53,7 @@ def _goes_by_value(module: str, caller: FrameType | None) -> bool:
 
 
 def _by_value_pickler(pickler: object) -> object:
-    """The module of a pickler that takes functions by value; None for any other object."""
+    """The module of a pickler that stores functions by value; None for any other object."""
     for kind in type(pickler).__mro__:
         if BY_VALUE in kind.__module__.split("."):
             return sys.modules.get(kind.__module__)
@@ -61,7 +61,7 @@ def _by_value_pickler(pickler: object) -> object:
 
 
 def _attributes(compiled: Any, function: object) -> dict[str, Any]:
-    """The attributes that users set on a compiled function, not copied from the wrapped one."""
+    """The attributes that users set on a compiled function itself."""
     of_function = getattr(function, "__dict__", {})
     return {
         name: value

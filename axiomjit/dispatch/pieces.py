@@ -1,4 +1,4 @@
-"""Functions that no program serves: run in pieces with lazy arrays, or as a whole by NumPy."""
+"""Functions without a program: they run in pieces with lazy arrays, or entirely in NumPy."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ from axiomjit.graph import execution
 if TYPE_CHECKING:
     from axiomjit.functions.harmless import Harmless
 
-LEAST_ELEMENTS: Final = 2**17
-"""Elements of the largest argument from which on pieces save more than looks cost."""
+MIN_ELEMENTS: Final = 2**17
+"""The number of elements of the largest argument from which running in pieces saves time."""
 
 
 def _may_be_lazy(values: Sequence[Any]) -> bool:
-    """True if lazy arrays may take the places of arguments, and one of these is large."""
-    if not any(type(one) is np.ndarray and one.size >= LEAST_ELEMENTS for one in values):
+    """True if lazy arrays may replace arguments, and an argument is large enough to gain time."""
+    if not any(type(one) is np.ndarray and one.size >= MIN_ELEMENTS for one in values):
         return False
     return not (config.disable or config.fallback == "error" or user_traps_errors())
 
 
 class WholeCalls:
-    """The calls of a function that no program serves."""
+    """The calls of a function that has no program."""
 
     def __init__(self, function: Callable[..., Any], name: str, calls: CallsInNumPy) -> None:
-        """Count the calls of a function that no program serves; the name is for messages."""
+        """Take a function without a program, its name for messages, and its counts."""
         self._function, self._name, self._calls = function, name, calls
         self._known: Harmless | str | None = None
 
     def run(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """The result of a call, which is counted."""
+        """Run a call, count it, and return its result."""
         run, cause = self._call(args, kwargs)
         self._calls.count(cause)
         return run()
@@ -58,27 +58,27 @@ class WholeCalls:
         strict: bool,
         changes: bool,
     ) -> tuple[Any, AxiomError, str]:
-        """The result of a call that could not be traced, the reason, and the cause to count.
+        """The result of a call that could not be traced, the reason, and the cause.
 
         Args:
-            errors: As for `fallbacks.run_untraceable`.
+            errors: A list with the error, as in `fallbacks.run_untraceable`.
             args: The arguments.
-            kwargs: The arguments by name.
+            kwargs: The keyword arguments.
             strict: True if NumPy may not run the function.
             changes: True if the function changes something outside.
 
         Raises:
-            As `fallbacks.run_untraceable`.
+            The errors of `fallbacks.run_untraceable`.
         """
         run, cause = self._call(args, kwargs, strict)
         return (*run_untraceable(run, errors, strict, changes), cause)
 
     def refuse_pieces(self, reason: str) -> None:
-        """Let NumPy run all calls as a whole."""
+        """Make NumPy run all later calls entirely, not in pieces."""
         self._known = reason
 
     def take_over(self, error: AxiomError, strict: bool) -> bool:
-        """True if all calls come here from now on; otherwise the error is raised."""
+        """True if this object runs all later calls; otherwise the error is raised."""
         if not falls_back(self._name, error, strict, not isinstance(self._harmless(), str)):
             return False
         self._calls.reasons |= dict.fromkeys((WHOLE, PIECES), short_reason(error))
@@ -87,7 +87,7 @@ class WholeCalls:
     def _call(
         self, args: Sequence[Any], kwargs: Mapping[str, Any], strict: bool = False
     ) -> tuple[Callable[[], Any], str]:
-        """A function that runs a call, and the cause under which the call is counted."""
+        """A function that runs one call, and the cause under which the call counts."""
         is_numpys = strict or not _may_be_lazy((*args, *kwargs.values()))
         known = "" if is_numpys else self._harmless()
         if not isinstance(known, str):
@@ -97,7 +97,7 @@ class WholeCalls:
         return functools.partial(self._function, *args, **kwargs), WHOLE
 
     def _harmless(self) -> Harmless | str:
-        """The facts of a harmless function, or the reason why it does not run in pieces."""
+        """The facts of a function that may run in pieces, or the reason why it may not."""
         if self._known is None:
             late = lazy_import("axiomjit.functions.harmless")
             known: Harmless | str = late.harmless(self._function)

@@ -1,4 +1,4 @@
-"""Makes programs of graphs and traced functions, by passes and runtime."""
+"""Make programs of graphs and of traced functions, with the passes and the runtime."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from axiomjit.base.native_callable import NativeCallable
 from axiomjit.base.target import chosen_target
 from axiomjit.dispatch.arguments import graph_key, plain_arguments
 from axiomjit.dispatch.caches import (
-    CLASSES,
-    LAYOUTS,
+    MAX_LAYOUTS,
+    MAX_SIGNATURES,
     CompiledCall,
     Integers,
     ProgramTable,
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 Array = np.ndarray
 
 
-_LATE: Final = (
+_LAZY_MODULES: Final = (
     "axiomjit.passes.pipeline",
     "axiomjit.runtime.execution.execute",
     "axiomjit.runtime.codegen.kernel_cache",
@@ -69,7 +69,7 @@ _LATE: Final = (
 
 
 def _watcher() -> Watcher | None:
-    """The function that prints the stages which the settings name; None if they name no stage."""
+    """The function that prints the stages named in the settings; None if they name no stage."""
     if not config.show:
         return None
     lazy_import("axiomjit.debug.live")
@@ -79,11 +79,11 @@ def _watcher() -> Watcher | None:
 
 
 class LoweredProgram:
-    """A graph that is lowered for a signature and can be bound to lengths."""
+    """A graph that was lowered for a signature; it can be bound to lengths."""
 
     def __init__(self, graph: Graph, layouts: Layouts, scope: Scope) -> None:
-        """Run the passes; their guards are recorded in the scope."""
-        lazy_import(*_LATE)
+        """Run the passes, which record their guards in the scope."""
+        lazy_import(*_LAZY_MODULES)
         from axiomjit.passes.ir.context import Context
         from axiomjit.passes.pipeline import run_pipeline
 
@@ -104,14 +104,14 @@ class LoweredProgram:
         return False
 
     def bind(self, lengths: Mapping[Symbol, int]) -> BoundPlan | Evaluated:
-        """Bind the program to lengths: a plan, or an evaluator if nothing is compiled."""
+        """Bind the program to lengths: make a plan, or an evaluator if nothing is compiled."""
         evaluated = Evaluated(self.stages.graph, lengths)
         if config.disable:
             if config.was_disabled:
-                _notice("AXIOMJIT_DISABLE is set", "unset it to compile")
+                _warn_not_compiled("AXIOMJIT_DISABLE is set", "unset it to compile")
         elif not user_traps_errors():
             if self._form is None:
-                lazy_import(*_LATE)
+                lazy_import(*_LAZY_MODULES)
                 from axiomjit.runtime.execution.execute import PlanForm
 
                 self._form = PlanForm(self.stages.plan)
@@ -119,7 +119,7 @@ class LoweredProgram:
             try:
                 plan.load()
             except ImportError as error:
-                _notice(str(error), _REMEDY)
+                _warn_not_compiled(str(error), _REMEDY)
                 return evaluated
             except NotNowError:  # NumPy runs the graph until it can be compiled
                 pass
@@ -128,7 +128,7 @@ class LoweredProgram:
 
 
 class Evaluated:
-    """Runs a graph through the NumPy evaluator."""
+    """A graph, bound to lengths, that the NumPy evaluator runs."""
 
     def __init__(self, graph: Graph, lengths: Mapping[Symbol, int]) -> None:
         self._graph, self._lengths = graph, lengths
@@ -136,7 +136,7 @@ class Evaluated:
     def run(
         self, arguments: Sequence[object], given: Sequence[object] | None = None
     ) -> list[Array]:
-        """The results for these arguments, in the form of those of `BoundPlan.run`."""
+        """The results for these arguments, in the form that `BoundPlan.run` returns."""
         return execution.run_in_numpy(self._graph, arguments, self._lengths, given)
 
 
@@ -144,7 +144,7 @@ _REMEDY: Final = "install a numba that fits this NumPy, and leave NUMBA_DISABLE_
 
 
 @lru_cache(maxsize=1)
-def _notice(reason: str, remedy: str) -> None:
+def _warn_not_compiled(reason: str, remedy: str) -> None:
     """Warn once that nothing is compiled, with the reason."""
     warnings.warn(
         f"axiomjit: nothing is compiled here, every program runs in NumPy ({reason}); {remedy}",
@@ -153,7 +153,7 @@ def _notice(reason: str, remedy: str) -> None:
     )
 
 
-_programs: Final = ProgramTable(CLASSES)
+_programs: Final = ProgramTable(MAX_SIGNATURES)
 _plans: Final[WeakKeyDictionary[Graph, Table[CompiledCall]]] = WeakKeyDictionary()
 _plans_lock: Final = new_lock()
 
@@ -161,16 +161,17 @@ _plans_lock: Final = new_lock()
 def run_graph(
     graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int]
 ) -> tuple[Array, ...]:
-    """Compile and run a graph whose symbols the caller binds (axis graph front ends).
+    """Compile and run a graph of the axis language, for lengths that the caller gives.
 
-    Programs are cached per signature, with constants as arguments; compiled calls live as long as
-    the graph. Results never share memory with arguments, constants or earlier results.
+    Programs are cached per signature, and constants are arguments of the program. Compiled calls
+    live as long as the graph. Results never share memory with arguments, constants or earlier
+    results.
     """
     key = graph_key(arguments, lengths)
     with _plans_lock:
         plans = _plans.get(graph)
         if plans is None:
-            plans = _plans[graph] = Table(LAYOUTS)
+            plans = _plans[graph] = Table(MAX_LAYOUTS)
     compiled = plans.get(key)
     if compiled is None:
         plain: Sequence[object] = plain_arguments(arguments)
@@ -195,7 +196,7 @@ def add_native_entry(
     in_tuple: bool | None,
     finish: execution.Finish,
 ) -> None:
-    """Guard calls of a computation like the last one; see `execution.add_native_entry`."""
+    """Answer later calls of a computation natively; see `execution.add_native_entry`."""
     lazy_import("axiomjit.dispatch.guards")
     from axiomjit.dispatch.guards import guard_graph, is_native
 
@@ -232,8 +233,8 @@ def lower_graph(
 def chosen_orders(
     graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int], places: Sequence[int]
 ) -> dict[int, tuple[int, ...]]:
-    """The memory orders with the lowest cost of `run_graph`'s program, by position."""
-    lazy_import(*_LATE)
+    """For each position, the memory order that is cheapest for the program of a graph."""
+    lazy_import(*_LAZY_MODULES)
     from axiomjit.passes.graph.choose_storage import choose_storage
     from axiomjit.passes.ir.context import Context
     from axiomjit.passes.pipeline import simplified
@@ -251,7 +252,7 @@ def chosen_orders(
 def lowered_for(
     graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int]
 ) -> tuple[LoweredProgram, dict[Symbol, int], list[object]]:
-    """The program of a graph for plain arguments, and the lengths and arguments to run it with."""
+    """The program of a graph, and the lengths and arguments with which to run the program."""
     placed, layouts, values, arrays = placed_graph(graph, arguments, lengths)
     key = (placed, tuple(layouts.items()))
     program = _programs.find(key, values, lambda: LoweredProgram(placed, layouts, Scope(values)))
@@ -261,10 +262,10 @@ def lowered_for(
 def placed_graph(
     graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int]
 ) -> tuple[Graph, Layouts, dict[Symbol, int], list[object]]:
-    """The graph over the symbols of a signature, with the layouts, values and arrays of arguments.
+    """The graph with the symbols of a signature, and the layouts, values and arrays of arguments.
 
-    The arguments are plain. Constants of the graph become further arguments, so that graphs that
-    differ only in constants share a program.
+    The arguments need no conversion. Constants of the graph become further arguments, so that
+    graphs that differ only in constants share a program.
     """
     arrays = list(arguments)
     constants: dict[Node, Input] = {}
@@ -299,9 +300,9 @@ def _placed_symbol(symbol: Symbol, n: int, code: ArgumentCode, symbols: ClassSym
 def _substituted(
     graph: Graph, values: Mapping[Symbol, Dim], constants: Mapping[Node, Input]
 ) -> Graph:
-    """The graph with other lengths, and with inputs for its constants.
+    """The graph with lengths replaced by `values`, and with constants replaced by inputs.
 
-    Minima and maxima of lengths are replaced by one operand, as the values in the scope decide.
+    The minimum or maximum of two lengths becomes one of these lengths, by the values in the scope.
     """
     inside = {symbol: length for symbol, length in values.items() if symbol.kind != INDEX}
 
@@ -338,9 +339,9 @@ class TracedProgram(LoweredProgram):
     def _counters(
         self, numbers: Sequence[tuple[int, Dim]], count: int
     ) -> tuple[tuple[int, Symbol], ...]:
-        """The positions and symbols of outside integers that only results and effects depend on.
+        """The positions and symbols of outside integers on which only results and effects depend.
 
-        They are among the last of `count` arguments.
+        The positions are among the last of `count` arguments.
         """
         first = count - len(self.reads.names)
         found = [(k, symbol) for k, one in numbers if k >= first for symbol in one.symbols]
@@ -357,7 +358,7 @@ class TracedProgram(LoweredProgram):
         return tuple((k, one) for k, one in found if one not in used)
 
     def _varying(self, numbers: Sequence[tuple[int, Dim]]) -> Integers | None:
-        """The integer arguments, if native calls may take any value of them."""
+        """The integer arguments of the program, as symbols; None if there are none."""
         symbols = {k: symbol for k, one in numbers if (symbol := symbol_of(one))}
         given = frozenset(symbols.values())
         every = ((k, one) for k, (_, one) in enumerate(self.trace.leaves) if isinstance(one, Dim))
@@ -369,7 +370,7 @@ class TracedProgram(LoweredProgram):
         return not self.watch.holds()
 
     def lengths(self, given: Mapping[Symbol, int]) -> dict[Symbol, int]:
-        """All lengths: the call's own, and for each data-dependent one its size estimate."""
+        """All lengths: those of the call, and the size estimate of each data-dependent length."""
         found = dict(given)
         for mask, symbol in self.stages.context.scope.data_dependent.items():
             assert isinstance(mask, Node)
@@ -379,7 +380,7 @@ class TracedProgram(LoweredProgram):
     def compiled_call(
         self, lengths: Mapping[Symbol, int], plain: bool, reads: Reads
     ) -> CompiledCall:
-        """Bind the program to lengths; `plain`: arguments need no conversion."""
+        """Bind the program to lengths; with `plain`, arguments need no conversion."""
         values = dict(lengths)
         for _, symbol in self.counters:
             values.pop(symbol)
@@ -410,7 +411,7 @@ class TracedProgram(LoweredProgram):
 
 
 def _known_length(length: Dim, values: Mapping[Symbol, int]) -> int | Dim:
-    """The number that a length is, or a Dim of symbols whose values each call has."""
+    """The value of a length, or a `Dim` if the length depends on symbols without a value."""
     found = substitute(length, values)
     return found if found.constant is None else found.constant
 

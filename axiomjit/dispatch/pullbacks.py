@@ -1,4 +1,4 @@
-"""Derivatives of functions with any results: `vjp`, `jvp`, `jacobian`, `hessian`, `vmap`."""
+"""`vjp`, `jvp`, `jacobian` and `hessian` of functions with any results; and `vmap`."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ from axiomjit.tracing.tracer import Tracer, new_array
 Call = Callable[..., Any]
 
 
-class _Followed:
-    """A function traced with marked arguments: its result, and the nodes of both."""
+class _MarkedTrace:
+    """A function traced with marked arguments, the result, and the nodes of the arguments."""
 
     def __init__(self, call: Call, name: str, args: Sequence[Any]) -> None:
         self.name, self.marks = name, Marks(name)
@@ -60,11 +60,11 @@ class _Followed:
         self.returned = call(*self.trees)
 
     def results(self) -> tuple[list[Any], Structure]:
-        """The leaves of the result, and their structure."""
+        """The leaves of the result, and the structure of the result."""
         return leaves_of(self.returned)
 
     def gradient_trees(self, found: Mapping[Node, Node], nodes: Sequence[Node]) -> tuple[Any, ...]:
-        """The gradients of all arguments, in their containers; None for leaves without floats."""
+        """The gradients by all arguments, in their containers; None for a leaf without floats."""
         each = iter(nodes)
         made = []
         for tree, leaves in zip(self.trees, self.inputs, strict=True):
@@ -79,7 +79,7 @@ class _Followed:
 
 
 def _seed(leaf: Any, value: Any, name: str) -> Node:
-    """The cotangent or tangent of a leaf as a node of its shape and dtype."""
+    """The cotangent or tangent of a leaf, as a node with the shape and dtype of the leaf."""
     if isinstance(leaf, AxisValue):
         like: Any = leaf
         value = (0 * like + value).node
@@ -99,7 +99,7 @@ def _seed(leaf: Any, value: Any, name: str) -> Node:
 def _pairs(
     leaves: Sequence[Any], structure: Structure, given: Any, name: str
 ) -> list[tuple[Node, Node]]:
-    """The results that are floats, with their cotangents."""
+    """Pairs of each result that has floats and its cotangent."""
     values, other = leaves_of(given)
     if other != structure:
         raise GraphValueError(
@@ -116,7 +116,7 @@ def _pairs(
 
 
 class Pullback(Derivative):
-    """`pullback(primals, cotangents)` of a function."""
+    """The pullback of a function, with the arguments `(primals, cotangents)`."""
 
     @property
     def __signature__(self) -> inspect.Signature:
@@ -125,18 +125,18 @@ class Pullback(Derivative):
     def follow(self, call: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """The gradients of all arguments."""
         primals, cotangents = args
-        followed = _Followed(call, name_of(self.function), primals)
+        followed = _MarkedTrace(call, name_of(self.function), primals)
         found = gradients(_pairs(*followed.results(), cotangents, followed.name), followed.nodes)
         made = followed.gradient_trees(found, followed.nodes)
         return followed.marks.unmark(made)
 
 
 class GradientOfSum(Derivative):
-    """The gradients of the sum of all results by all arguments."""
+    """The gradients by all arguments of the sum of all results."""
 
     def follow(self, call: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """The gradients, in the containers of the arguments."""
-        followed = _Followed(call, name_of(self.function), args)
+        """The gradients by all arguments, in the same containers."""
+        followed = _MarkedTrace(call, name_of(self.function), args)
         results = [leaf.node for leaf in followed.results()[0] if has_floats(leaf)]
         ones = [Scalar(node.dtype, node.dtype.type(1), False) for node in results]
         seeds = [
@@ -148,16 +148,16 @@ class GradientOfSum(Derivative):
 
 
 class Pushforward(Derivative):
-    """`pushforward(primals, tangents)` of a function: the result and its tangent."""
+    """The pushforward of a function: from `(primals, tangents)`, the result and its tangent."""
 
     @property
     def __signature__(self) -> inspect.Signature:
         return inspect.signature(lambda primals, tangents: None)
 
     def follow(self, call: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """The result, and its tangent in the same containers."""
+        """The result, and its tangent in the containers of the result."""
         primals, tangents = args
-        followed = _Followed(call, name_of(self.function), primals)
+        followed = _MarkedTrace(call, name_of(self.function), primals)
         leaves, structure = followed.results()
         seeds: list[Node] = []
         for tree, given in zip(followed.trees, tangents, strict=True):
@@ -169,8 +169,8 @@ class Pushforward(Derivative):
         return followed.marks.unmark(result)
 
 
-def tangents_of(followed: _Followed, leaves: Sequence[Any], seeds: Sequence[Node]) -> list[Node]:
-    """The tangents of results: the adjoint of the pullback, which is linear in the cotangents."""
+def tangents_of(followed: _MarkedTrace, leaves: Sequence[Any], seeds: Sequence[Node]) -> list[Node]:
+    """The tangents of results, as the adjoint of the pullback, which is linear in cotangents."""
     results = [leaf.node for leaf in leaves if has_floats(leaf)]
     unknown = [marked(zeros(node.dtype, node.shape)) for node in results]
     followed.marks.nodes += unknown
@@ -181,14 +181,14 @@ def tangents_of(followed: _Followed, leaves: Sequence[Any], seeds: Sequence[Node
 
 
 def _called(function: Call, *args: Any) -> Any:
-    """Call a function in a trace that has not seen the call."""
+    """Call a function inside a trace that has not recorded the call itself."""
     return function(*args)
 
 
-class _KeptPullback(Derivative):
-    """The pullback of one `vjp` in a trace."""
+class _TracedPullback(Derivative):
+    """The pullback that `vjp` returned inside a trace."""
 
-    def __init__(self, followed: _Followed) -> None:
+    def __init__(self, followed: _MarkedTrace) -> None:
         self.function = _no_function
         self._followed = followed
 
@@ -202,33 +202,33 @@ class _KeptPullback(Derivative):
 
 
 def _no_function() -> None:
-    """Stands for a function that was traced already."""
+    """The function of a transform that needs no function, since it was traced already."""
 
 
 def _traced_vjp(call: Call, fn: Any, *primals: Any, has_aux: bool = False) -> Any:
-    followed = _Followed(lambda *args: call(fn, *args), name_of(fn), primals)
+    followed = _MarkedTrace(lambda *args: call(fn, *args), name_of(fn), primals)
     aux: Any = None
     if has_aux:
         followed.returned, aux = followed.returned
     result = followed.marks.unmark((followed.returned, aux))
-    pullback = _KeptPullback(followed)
+    pullback = _TracedPullback(followed)
     return (result[0], pullback, result[1]) if has_aux else (result[0], pullback)
 
 
 @has_form(_traced_vjp)
 @hides_frames
 def vjp(fn: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
-    """The result of a function, and the function that pulls cotangents of it back.
+    """The result of a function, and its pullback, which maps cotangents to gradients.
 
     Args:
         fn: The function, compiled or not.
-        primals: Its arguments.
-        has_aux: True if it returns (result, aux).
+        primals: The arguments of the function.
+        has_aux: True if the function returns (result, aux).
 
     Returns:
         `(result, pullback)`, or `(result, pullback, aux)`. `pullback(g)` takes cotangents in the
-        containers of the result, and returns a tuple: for each argument the gradient of
-        `sum(g * result)`, in the argument's containers.
+        containers of the result, and returns a tuple. For each argument the tuple has the gradient
+        of `sum(g * result)`, in the containers of the argument.
 
     Examples:
         >>> y, pullback = aj.vjp(lambda x: x * x, np.array([1.0, 2.0]))
@@ -242,29 +242,29 @@ def vjp(fn: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[A
     result = derived(fn, Value)(*kept)
     if has_aux:
         result, aux = result
-        return result, _Applied(derived(fn, ResultOf), kept), aux
-    return result, _Applied(derived(fn, Pullback), kept)
+        return result, _BoundPullback(derived(fn, ResultOf), kept), aux
+    return result, _BoundPullback(derived(fn, Pullback), kept)
 
 
 class Value(Derivative):
-    """The function itself."""
+    """The function itself, compiled like a derivative."""
 
     def follow(self, call: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """The result; what the function writes into arguments is written into copies."""
-        followed = _Followed(call, name_of(self.function), args)
-        return followed.marks.unmark(followed.returned)
+        traced = _MarkedTrace(call, name_of(self.function), args)
+        return traced.marks.unmark(traced.returned)
 
 
 class ResultOf(Pullback):
-    """The pullback of the first of two results."""
+    """The pullback of the first of two results; the second result is `aux`."""
 
     def follow(self, call: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """The gradients of all arguments."""
         return super().follow(lambda *given: call(*given)[0], args, kwargs)
 
 
-class _Applied:
-    """A compiled pullback with its primals."""
+class _BoundPullback:
+    """A compiled pullback, and the primals at which it is evaluated."""
 
     def __init__(self, compiled: Jitted[..., Any], primals: tuple[Any, ...]) -> None:
         self._compiled, self._primals = compiled, primals
@@ -275,7 +275,7 @@ class _Applied:
 
 
 def _copied(tree: Any) -> Any:
-    """The tree with copies of its arrays, which later writes do not change."""
+    """The tree with copies of its arrays; later writes into the arrays do not change the copies."""
     leaves, structure = leaves_of(tree)
     new = (leaf.copy() if isinstance(leaf, np.ndarray) else leaf for leaf in leaves)
     return unflatten_tree(structure, new)
@@ -293,11 +293,11 @@ def jvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any])
 
     Args:
         fn: The function, compiled or not.
-        primals: Its arguments.
-        tangents: A tangent for each, in the same containers.
+        primals: The arguments of the function.
+        tangents: A tangent for each argument, in the containers of the argument.
 
     Returns:
-        `(result, tangent)`, in the same containers.
+        `(result, tangent)`; the tangent has the containers of the result.
 
     Examples:
         >>> aj.jvp(np.sin, (np.zeros(2),), (np.array([1.0, 2.0]),))
@@ -310,15 +310,15 @@ def jvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any])
 
 
 class Jacobian(Derivative):
-    """All derivatives of the results by some arguments."""
+    """The derivatives of each element of the results by each element of selected arguments."""
 
     def __init__(self, function: Call, argnums: int | tuple[int, ...], mode: str) -> None:
-        """Choose the arguments, and the direction."""
+        """Take the function, the positions of the arguments, and the mode."""
         super().__init__(function)
         self.argnums, self.mode = argnums, mode
 
     def follow(self, call: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """The Jacobians, in the containers of the result, then of the argument."""
+        """The Jacobians; containers of the result contain containers of the argument."""
         numbers = (self.argnums,) if isinstance(self.argnums, int) else self.argnums
         chosen = [n + len(args) if n < 0 else n for n in numbers]
         name = name_of(self.function)
@@ -331,15 +331,15 @@ class Jacobian(Derivative):
                 given[n] = value
             return call(*given, **kwargs)
 
-        followed = _Followed(of_chosen, name, [args[n] for n in chosen])
+        followed = _MarkedTrace(of_chosen, name, [args[n] for n in chosen])
         leaves, structure = followed.results()
         rows = [self._row(followed, leaf) for leaf in leaves]
         if isinstance(self.argnums, int):
             rows = [row[0] for row in rows]
         return followed.marks.unmark(unflatten_tree(structure, iter(rows)))
 
-    def _row(self, followed: _Followed, leaf: Any) -> tuple[Any, ...]:
-        """The Jacobians of one result by all arguments."""
+    def _row(self, followed: _MarkedTrace, leaf: Any) -> tuple[Any, ...]:
+        """The Jacobians of one result, by each of the selected arguments."""
         if not has_floats(leaf) or isinstance(leaf, AxisValue):
             raise GradientError(
                 f"the Jacobian of {followed.name}",
@@ -361,7 +361,7 @@ class Jacobian(Derivative):
 
 
 def basis(node: Node) -> tuple[Node, Dim]:
-    """All arrays like a node with a one at one place, in C order, and their number."""
+    """The unit arrays of a node's shape, one for each element, and their number."""
     count = product(node.shape)
     rank = len(node.shape)
     number = positions_along((count, *node.shape), (0,))
@@ -370,19 +370,19 @@ def basis(node: Node) -> tuple[Node, Dim]:
     return builder.cast(same, node.dtype), count
 
 
-def _by_rows(followed: _Followed, leaf: Tracer) -> list[Node]:
-    """The Jacobians of a result: a pullback for each of its elements."""
+def _by_rows(followed: _MarkedTrace, leaf: Tracer) -> list[Node]:
+    """The Jacobians of a result, by one pullback for each element of the result."""
     node = leaf.node
     unknown = marked(zeros(node.dtype, node.shape))
     followed.marks.nodes.append(unknown)
     found = gradients([(node, unknown)], followed.nodes)
     rows, count = basis(node)
     made = lifted([found[one] for one in followed.nodes], {unknown: rows}, count)
-    return [_apart(one, 0, node.shape) for one in made]
+    return [_split_dimension(one, 0, node.shape) for one in made]
 
 
-def _by_columns(followed: _Followed, leaf: Tracer) -> list[Node]:
-    """The Jacobians of a result: a tangent for each element of an argument."""
+def _by_columns(followed: _MarkedTrace, leaf: Tracer) -> list[Node]:
+    """The Jacobians of a result, by one tangent for each element of the arguments."""
     made = []
     for k, one in enumerate(followed.nodes):
         unknown = [marked(zeros(node.dtype, node.shape)) for node in followed.nodes]
@@ -392,12 +392,12 @@ def _by_columns(followed: _Followed, leaf: Tracer) -> list[Node]:
         (column,) = lifted([tangent], {unknown[k]: columns}, count)
         rank = len(leaf.node.shape)
         turned = builder.transpose(column, [*range(1, rank + 1), 0])
-        made.append(_apart(turned, rank, one.shape))
+        made.append(_split_dimension(turned, rank, one.shape))
     return made
 
 
-def _apart(node: Node, at: int, lengths: tuple[Dim, ...]) -> Node:
-    """The node with dimensions of these lengths in place of one; without it if there are none."""
+def _split_dimension(node: Node, at: int, lengths: tuple[Dim, ...]) -> Node:
+    """The node with one dimension split into dimensions of these lengths, or dropped if none."""
     if lengths:
         return split(node, at, lengths)
     shape = (*node.shape[:at], *node.shape[at + 1 :])
@@ -412,20 +412,21 @@ _MODES: Final = ("auto", "reverse", "forward")
 def jacobian(
     fn: Callable[..., Any], argnums: int | Sequence[int] = 0, mode: str = "auto"
 ) -> Jitted[..., Any]:
-    """The compiled function of all derivatives of a function's results.
+    """The compiled Jacobian: the derivatives of all elements of the results.
 
     Args:
-        fn: The function, compiled or not, of arrays that returns arrays.
+        fn: A function of arrays that returns arrays, compiled or not.
         argnums: The positions of the arguments to differentiate by: an int, or a sequence.
-        mode: "reverse" pulls each element of a result back, "forward" pushes each element of an
-            argument; "auto" chooses by their numbers.
+        mode: "reverse" computes a pullback per element of the result, "forward" a tangent per
+            element of the argument; "auto" selects the smaller number.
 
     Returns:
-        A compiled function. For each result and argument it returns an array with the dimensions
-        of the result, then those of the argument; a tuple for a sequence of `argnums`.
+        A compiled function. For each result and argument, the function returns an array with the
+        dimensions of the result, then the dimensions of the argument. For a sequence of `argnums`,
+        the function returns a tuple.
 
     Raises:
-        GraphValueError: there is no such mode.
+        GraphValueError: the mode is unknown.
 
     Examples:
         >>> aj.jacobian(lambda x: x * x)(np.array([1.0, 2.0]))
@@ -445,14 +446,14 @@ def jacobian(
 
 @hides_frames
 def hessian(fn: Callable[..., Any], argnums: int = 0) -> Jitted[..., Any]:
-    """The compiled function of all second derivatives of a function that returns one float.
+    """The compiled Hessian: all second derivatives of a function that returns one float.
 
     Args:
         fn: The function, compiled or not.
         argnums: The position of the argument to differentiate by.
 
     Returns:
-        A compiled function that returns an array with the dimensions of the argument twice.
+        A compiled function, which returns an array with the dimensions of the argument, twice.
 
     Examples:
         >>> aj.hessian(lambda x: (x**3).sum())(np.array([1.0, 2.0]))
@@ -463,15 +464,15 @@ def hessian(fn: Callable[..., Any], argnums: int = 0) -> Jitted[..., Any]:
 
 
 class Mapped(Derivative):
-    """A function for many values of its arguments at once."""
+    """A function mapped over many values of its arguments."""
 
     def __init__(self, function: Call, in_axes: Any, out_axes: int) -> None:
-        """Choose the axes of the arguments and of the results."""
+        """Take the function, and the mapped axes of arguments and results."""
         super().__init__(function)
         self.in_axes, self.out_axes = in_axes, out_axes
 
     def follow(self, call: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """The results, with the mapped axis among their dimensions."""
+        """The results, whose dimensions include the mapped axis."""
         axes = self.in_axes if isinstance(self.in_axes, tuple) else (self.in_axes,) * len(args)
         name = name_of(self.function)
         if len(axes) != len(args):
@@ -494,7 +495,7 @@ class Mapped(Derivative):
         return unflatten_tree(structure, iter(leaves))
 
     def _row(self, tree: Any, axis: int, given: dict[Node, Node], lengths: list[Dim]) -> Any:
-        """An argument with its first element along the axis for each array."""
+        """The argument with a marked view of one position along the axis per array."""
         leaves, structure = leaves_of(tree)
         new = []
         for leaf in leaves:
@@ -512,7 +513,7 @@ class Mapped(Derivative):
 
 
 def _with_axis(node: Node, axis: int) -> Node:
-    """The node with its first dimension moved."""
+    """The node with its first dimension moved to position `axis`."""
     rank = len(node.shape)
     at = axis % rank
     order = [*range(1, at + 1), 0, *range(at + 1, rank)]
@@ -532,23 +533,23 @@ def _wrong_axes(name: str, seen: str) -> GraphValueError:
 def vmap(
     fn: Callable[..., Any], in_axes: Any = 0, out_axes: int = 0, axis: str | Axis | None = None
 ) -> Jitted[..., Any]:
-    """The compiled function for many values of its arguments at once.
+    """The compiled function that maps a function over many values of its arguments.
 
     Args:
         fn: The function of one value, compiled or not.
-        in_axes: The axis along which the values of an argument are: one for all, or a tuple with
-            one for each and None for those that are the same for all values.
-        out_axes: The position of that axis in the results.
-        axis: An axis of named arrays, or its name, instead: the function gets those that have it
-            without it, and the results have it in front.
+        in_axes: The axis of an array along which its values are: one axis for all arguments, or a
+            tuple with an axis per argument, and None for an argument with a single value.
+        out_axes: The position of the mapped axis in the results.
+        axis: An axis of named arrays, or its name, in place of `in_axes`. The function gets arrays
+            without this axis; the results have it in front.
 
     Returns:
-        A compiled function of the same arguments, each with one dimension more.
+        A compiled function with the same arguments; each mapped array has one more dimension.
 
     Raises, when called:
         GraphValueError: the axes have different lengths, an argument has no dimensions, or no
             named array has the axis.
-        UnsupportedError: a library function in it has no form for stacks.
+        UnsupportedError: the function calls a library function that cannot be mapped.
 
     Examples:
         >>> aj.vmap(np.dot, (0, None))(np.ones((3, 2)), np.array([1.0, 2.0]))

@@ -1,4 +1,4 @@
-"""Reasons of traces: the differences of a call from earlier calls."""
+"""The reasons why a function was traced again: how a call differs from earlier calls."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from axiomjit.dispatch.signature import Signature
 from axiomjit.graph.nodes import Input
 from axiomjit.symbolic.dims import Dim, Guard, Symbol, pinned, symbols_in
 
-MOST: Final = 64
-"""Limit of stored reasons per function, and of earlier calls to compare with."""
-LONGEST: Final = 60
-"""Most characters of a static argument in a reason."""
+MAX_REASONS: Final = 64
+"""The largest number of stored reasons per function, and of earlier calls to compare with."""
+MAX_TEXT: Final = 60
+"""The largest number of characters of a static argument in a reason."""
 
-MANY: Final = 8
-"""Number of programs for one cause before a warning names it."""
+WARN_AT: Final = 8
+"""The number of programs for one cause at which a warning names the cause."""
 
-_LENGTHS: Final = (
+_LENGTH_REMEDY: Final = (
     "compute with lengths as they are (x.size, len(x), x.shape; their arithmetic stays symbolic): "
     "int(), float(), range(), comparisons for equality and text of a length need its value"
 )
-_INTEGERS: Final = (
+_INTEGER_REMEDY: Final = (
     "pass it as a float or an array, where it takes part in arithmetic alone: int(), float(), "
     "range(), comparisons for equality and text of an integer need its value"
 )
@@ -44,30 +44,30 @@ _REMEDIES: Final = {
     ),
     ": axes ": ("axes of", "make axes once and use them in every call"),
 }
-"""For each aspect with unboundedly many values, a phrase for the cause and a remedy."""
-_CAPTURED: Final = (
+"""For each aspect that may have any number of values, the words for its cause, and a remedy."""
+_CAPTURED_CAUSE: Final = (
     "as an array from outside was replaced by another one",
     "pass the array as an argument",
 )
 _SHOWN: Final = (int, float, complex, str, bytes, type(None), np.generic, np.dtype, type)
 
 Aspects = tuple[tuple[str, object, str], ...]
-"""The aspects of one argument on which a program depends: each a word, a value and its text."""
+"""The aspects of one argument on which a program depends; each is a word, a value and a text."""
 
 
 Cause = tuple[str, str]
-"""The cause of repeated traces, and a remedy."""
+"""The cause of repeated traces, and a remedy for it."""
 Difference = tuple[str, str, str]
-"""An argument, the word of the differing aspect, and both values as text."""
+"""The name of an argument, the word of the aspect that differs, and a text with both values."""
 
 
 class CacheInfo(Record):
-    """Counts of calls answered by a cached plan, of newly bound plans, and of traced programs.
+    """Counts of calls that a cached plan answered, of newly bound plans, and of traced programs.
 
-    `reasons` explains each trace, the latest last and at most 64: the argument that differs, and
-    how, from the most similar earlier call. `times` are milliseconds by stage, of all compilations
-    for the function, also ahead of calls and in the background. `in_numpy` are the calls that NumPy
-    ran instead, by cause, the cause of the last such call last.
+    `reasons` explains the last 64 traces, the newest last: which argument differs from the most
+    similar earlier call, and how. `times` has the milliseconds of each stage, summed over all
+    compilations for the function, including those ahead of calls and in the background. `in_numpy`
+    has the calls that NumPy ran, by cause; the cause of the last of these calls is the last entry.
     """
 
     hits: int
@@ -79,12 +79,12 @@ class CacheInfo(Record):
 
 
 class RetraceReasons:
-    """The reasons and the times of one function's traces."""
+    """The reasons and the times of the traces of one function."""
 
     def __init__(self) -> None:
         self.clock = Clock()
-        self.texts: deque[str] = deque(maxlen=MOST)
-        self._known: deque[dict[str, Aspects]] = deque(maxlen=MOST)
+        self.texts: deque[str] = deque(maxlen=MAX_REASONS)
+        self._known: deque[dict[str, Aspects]] = deque(maxlen=MAX_REASONS)
         self._causes: Counter[Cause] = Counter()
         self._warned = False
 
@@ -99,11 +99,12 @@ class RetraceReasons:
         """Add the reason why a call needs a new program.
 
         Args:
-            aspects: The aspects of the call that its program depends on.
-            programs: The programs of the call's signature, which are not valid for its lengths.
-            were: The number of programs of this signature, including stale ones.
+            aspects: The facts about the call on which its program depends.
+            programs: The programs of the call's signature, none of which is valid for the lengths
+                of the call.
+            were: The number of programs of this signature, with stale programs.
             lengths: The lengths of the call.
-            changed: What has changed outside the function, as text.
+            changed: The change outside the function, as text; None if there was none.
         """
         known = tuple(self._known)  # other threads append during the comparison
         causes: Sequence[Cause] = ()
@@ -118,11 +119,11 @@ class RetraceReasons:
             ]
             reads: Any = getattr(programs[-1], "reads", None)
             other = bool(reads) and bool(reads.guards.inputs) and not guards
-            self.texts.append(_other_arrays(reads.names) if other else _looked_at(guards))
+            self.texts.append(_other_arrays(reads.names) if other else _guard_text(guards))
             causes = _pinned(guards, aspects)
         elif were:
             self.texts.append("captured array changed: it lies elsewhere, or otherwise")
-            causes = (_CAPTURED,)
+            causes = (_CAPTURED_CAUSE,)
         elif aspects in known:
             self.texts.append("known calls, whose program was dropped or could not be made")
         else:
@@ -134,10 +135,10 @@ class RetraceReasons:
         self._causes.update(causes)
 
     def warn_of_many(self, function: str) -> None:
-        """Warn once if the function is traced again and again for the same cause."""
+        """Warn once if the function was traced many times for the same cause."""
         causes = tuple(self._causes.items())  # other threads add to it
         (cause, remedy), count = max(causes, key=itemgetter(1), default=(("", ""), 0))
-        if count < MANY or self._warned:
+        if count < WARN_AT or self._warned:
             return
         self._warned = True
         warn(
@@ -148,7 +149,7 @@ class RetraceReasons:
         )
 
     def info(self, hits: int, bound: int, traced: int, calls: CallsInNumPy) -> CacheInfo:
-        """A `CacheInfo`: these counts, the reasons and times of traces, and the calls in NumPy."""
+        """A `CacheInfo` with these counts, and with the reasons and times of traces."""
         texts, times = tuple(self.texts), self.clock.times()
         return CacheInfo(hits, bound, traced, texts, times, calls.all())
 
@@ -160,15 +161,15 @@ def _other_arrays(names: Sequence[str]) -> str:
 def _least_differences(
     aspects: dict[str, Aspects], known: Sequence[dict[str, Aspects]]
 ) -> list[Difference]:
-    """The differences from the most similar earlier call."""
+    """The differences between a call and the most similar earlier call."""
     if not known:
         return []
     least = min(reversed(known), key=lambda old: _distance(aspects, old))
     return list(_differences(aspects, least))
 
 
-def _looked_at(guards: Sequence[Guard]) -> str:
-    """The first comparison of lengths, by the function or a pass, whose outcome differs."""
+def _guard_text(guards: Sequence[Guard]) -> str:
+    """The text of the first comparison of lengths whose outcome differs."""
     if not guards:
         return "lengths"
     guard = guards[0]
@@ -177,7 +178,7 @@ def _looked_at(guards: Sequence[Guard]) -> str:
 
 
 def _pinned(guards: Sequence[Guard], aspects: dict[str, Aspects]) -> list[Cause]:
-    """The causes for lengths that are fixed to a number: each value needs its own program."""
+    """The causes for lengths that a program fixes, so that each value needs its own program."""
     symbols = symbols_in(*pinned(guards))
     return [_cause_of(one, aspects) for one in sorted(symbols, key=lambda s: s.name)]
 
@@ -188,20 +189,20 @@ def _cause(argument: str, word: str) -> Cause:
 
 
 def _cause_of(symbol: Symbol, aspects: dict[str, Aspects]) -> Cause:
-    """The cause for a symbol, named by the argument that has this length or integer."""
+    """The cause for a symbol, which names the argument with this length or integer."""
     for label, parts in aspects.items():
         for _, value, _ in parts:
             if isinstance(value, Dim) and symbol in symbols_in(value):
-                return f"for each value of the integer {label}", _INTEGERS
+                return f"for each value of the integer {label}", _INTEGER_REMEDY
             for d, one in enumerate(value if isinstance(value, tuple) else ()):
                 if isinstance(one, Dim) and symbol in symbols_in(one):
                     found = f"the length {symbol.name} (dimension {d} of {label})"
-                    return f"for each value of {found}", _LENGTHS
-    return f"for each value of the length {symbol.name}", _LENGTHS
+                    return f"for each value of {found}", _LENGTH_REMEDY
+    return f"for each value of the length {symbol.name}", _LENGTH_REMEDY
 
 
 def _distance(new: dict[str, Aspects], old: dict[str, Aspects]) -> int:
-    """The number of differing aspects of two calls."""
+    """The number of aspects in which two calls differ."""
     ours, theirs = (
         {(name, *aspect[:2]) for name, aspects in call.items() for aspect in aspects}
         for call in (new, old)
@@ -210,7 +211,7 @@ def _distance(new: dict[str, Aspects], old: dict[str, Aspects]) -> int:
 
 
 def _differences(new: dict[str, Aspects], old: dict[str, Aspects]) -> Iterator[Difference]:
-    """The first difference of each argument between two calls."""
+    """Yield the first difference of each argument between two calls."""
     for name in (*new, *(name for name in old if name not in new)):
         if name not in old or name not in new:
             given = "given" if name in new else "left out"
@@ -227,7 +228,7 @@ def _differences(new: dict[str, Aspects], old: dict[str, Aspects]) -> Iterator[D
 
 
 def aspects_of(call: CallArguments, signature: Signature) -> dict[str, Aspects]:
-    """For each argument of a call, the aspects that the call's program depends on."""
+    """For each argument of a call, the aspects on which the program of the call depends."""
     found: dict[str, Aspects] = {}
     for position, name in enumerate(call.names):
         given = signature.given[position]
@@ -257,7 +258,7 @@ def _aspects(given: Input | Dim, layout: tuple[Dim, ...] | None, is_scalar: bool
 
 
 def static_aspects(call: CallArguments) -> dict[str, Aspects]:
-    """The aspects of each static argument that a program depends on."""
+    """The aspects of each static argument on which a program depends."""
     found: dict[str, Aspects] = {}
     for name, (_, value) in zip(call.static_names, call.static, strict=True):
         label = labelled_in(found, f"static argument {name}")
@@ -267,7 +268,7 @@ def static_aspects(call: CallArguments) -> dict[str, Aspects]:
 
 
 def labelled_in(found: dict[str, Aspects], label: str) -> str:
-    """The label of an argument, with a number if a container has several."""
+    """The label of an argument, with a number if several leaves have the same label."""
     if label not in found:
         return label
     number = sum(known == label or known.startswith(f"{label} [") for known in found)
@@ -279,7 +280,7 @@ def short_text(value: object) -> str:
     if not isinstance(value, _SHOWN):
         return f"an instance of {type(value).__name__}"
     text = repr(value)
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
+    return text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT - 3]}..."
 
 
 def _shown(dims: Sequence[Dim]) -> str:

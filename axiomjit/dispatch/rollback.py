@@ -1,4 +1,4 @@
-"""The state of arguments and random generators before a run that may have to be undone."""
+"""Save the state of arguments and random generators before a run that may be rolled back."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from axiomjit.dispatch.caches import CompiledCall
 
 
 def snapshot(compiled: CompiledCall, arguments: Sequence[object]) -> Callable[[], None]:
-    """Copy the state that the program may have to roll back; return a function that restores it."""
+    """Copy the state that a run may have to roll back; return the function that restores it."""
     written = [arguments[position] for position in compiled.early]
     arrays = [(array, array.copy()) for array in written if isinstance(array, np.ndarray)]
     states = [(one, _state_of(one)) for one in compiled.generators]

@@ -1,11 +1,11 @@
-"""The signature of a call: the key of its programs, and the values that are symbols.
+"""The signature of a call: the key of its programs, and the symbols with their values.
 
-Shapes may be declared, as in `jit(shapes="...ij,...ij->...ij")`. Equal letters are one length;
-different letters are different lengths, even if equal in a call. `1` is a dimension of length 1,
-which may be broadcast; `...` stands for any number of dimensions in front, which fit those of other
-arguments from the right. Numbers have the empty shape. One program serves all calls whose declared
-lengths are 2 or more: it depends neither on equal nor on small lengths. Lengths 0 and 1 have
-programs of their own.
+Shapes may be declared, as in `jit(shapes="...ij,...ij->...ij")`. The same letter means the same
+length. Different letters mean different lengths, even if they are equal in a call. `1` is a
+dimension of length 1, which may be broadcast. `...` means any number of leading dimensions, which
+are aligned from the right with the leading dimensions of other arguments. Numbers have the empty
+shape. One program is valid for all calls whose declared lengths are 2 or more, since it does not
+depend on lengths being equal or small. Lengths 0 and 1 need their own programs.
 """
 
 from __future__ import annotations
@@ -42,18 +42,19 @@ from axiomjit.symbolic.dims import (
 
 Array = np.ndarray
 Layouts = dict[int, tuple[Dim, ...]]
-_INNER, _BACK, _STEP, _STEP_BACK = 2, 3, 4, 5
+_DENSE, _DENSE_BACKWARD, _STEP, _STEP_BACKWARD = 2, 3, 4, 5
 
 
 class ArgumentCode:
-    """A code of a call's arguments: equal codes mean the same signature.
+    """The code of a call's arguments: calls with equal codes have the same signature.
 
-    Lengths up to 4 are in the code; a larger one is represented by -1 minus its index among the
-    distinct lengths, so that equal lengths have equal codes. Strides of -1, 0 and 1 are in the code
-    (those of 2 to 4 are not: LLVM would gather, six times slower than scalar loads). Another stride
-    is marked if it is plus or minus the stride of the next dimension in memory times its length;
-    otherwise only its sign is in the code. `numbers` are the values that are not in the code, in
-    order; `ClassSymbols` makes their symbols.
+    Lengths up to 4 are in the code. A larger length is represented by -1 minus its index among the
+    distinct lengths, so that equal lengths have equal codes. The code contains strides of -1, 0 and
+    1. It does not contain strides of 2 to 4, since LLVM would use gather instructions, which are
+    six times slower than scalar loads. For another stride, the code says if it is plus or minus the
+    stride times the length of the next inner dimension; otherwise the code has only the sign of the
+    stride. `numbers` are the values that are not in the code, in order; `ClassSymbols` makes their
+    symbols.
     """
 
     __slots__ = ("_places", "numbers")
@@ -75,7 +76,7 @@ class ArgumentCode:
         return tuple(code)
 
     def declared(self, shape: Sequence[int], names: Sequence[str]) -> tuple[object, ...]:
-        """The code of a shape whose dimensions have names; only lengths 0 and 1 are in it."""
+        """The code of a shape with named dimensions; it has the values of lengths 0 and 1 only."""
         for name, n in zip(names, shape, strict=True):
             if n > 1 and name not in self._places:
                 self._places[name] = len(self._places)
@@ -83,19 +84,19 @@ class ArgumentCode:
         return tuple((name, n if n < 2 else None) for name, n in zip(names, shape, strict=True))
 
     def strides(self, array: Array) -> tuple[tuple[int, int], ...]:
-        """The code of strides: dimensions, innermost in memory first, with their kind of stride."""
+        """The code of strides: dimensions in memory order, each with its kind of stride."""
         code = []
         size, dense = array.itemsize or 1, 1
         for d in _by_step(array.strides):
             step, n = array.strides[d] // size, array.shape[d]
             if n == 1 or step == dense:
-                kind = _INNER
+                kind = _DENSE
             elif step == -dense:
-                kind = _BACK
+                kind = _DENSE_BACKWARD
             elif step in (-1, 0, 1):
                 kind = step
             else:
-                kind = _STEP if step > 0 else _STEP_BACK
+                kind = _STEP if step > 0 else _STEP_BACKWARD
                 self.numbers.append(step)
             code.append((d, kind))
             if n != 1 and step:
@@ -108,7 +109,7 @@ def argument_code(
     names: Mapping[int, Sequence[str]] | None = None,
     same: Sequence[int] | None = None,
 ) -> tuple[tuple[object, ...], list[int]]:
-    """The code of a call's plain arguments, and the values that symbols have (see `classify`)."""
+    """The code of a call's plain arguments, and the values of the symbols (see `classify`)."""
     made, code = ArgumentCode(), list[object]()
     for position, value in enumerate(arguments):
         if same is not None and same[position] != position:
@@ -127,14 +128,14 @@ def argument_code(
 
 
 def _by_step(strides: Sequence[int]) -> Sequence[int]:
-    """The dimensions from the innermost in memory to the outermost."""
+    """The dimensions in memory order, the innermost first."""
     if len(strides) == 2:
         return (1, 0) if abs(strides[1]) <= abs(strides[0]) else (0, 1)
     return sorted(range(len(strides)), key=lambda d: (abs(strides[d]), -d))
 
 
 class ClassSymbols:
-    """Makes the symbols of a code for the values that are not in it."""
+    """The symbols for the values that are not in an argument code."""
 
     def __init__(self) -> None:
         self.symbols: list[Symbol] = []
@@ -142,7 +143,7 @@ class ClassSymbols:
         self._lengths: dict[int, Dim] = {}
 
     def shape(self, code: Sequence[Any]) -> tuple[Dim, ...]:
-        """The symbolic shape of a code of `ArgumentCode.shape` or `ArgumentCode.declared`."""
+        """The symbolic shape for a code made by `ArgumentCode.shape` or `declared`."""
         return tuple(self._length(n) if isinstance(n, int) else self._declared(*n) for n in code)
 
     def _length(self, n: int) -> Dim:
@@ -160,7 +161,7 @@ class ClassSymbols:
         return self.by_name[name]
 
     def symbol(self, name: str, kind: Kind) -> Dim:
-        """The symbol of the next value that is not in the code."""
+        """A new symbol for the next value that is not in the code."""
         length = named_length(name, kind)
         symbol = symbol_of(length)
         assert symbol is not None
@@ -172,8 +173,8 @@ class ClassSymbols:
         strides = [dim(0)] * len(code)
         inner, rank = dim(1), 0
         for d, kind in code:
-            if kind in (_INNER, _BACK):
-                strides[d] = inner if kind == _INNER else inner * -1
+            if kind in (_DENSE, _DENSE_BACKWARD):
+                strides[d] = inner if kind == _DENSE else inner * -1
             elif kind in (-1, 0, 1):
                 strides[d] = dim(kind)
             else:
@@ -187,13 +188,13 @@ class ClassSymbols:
 
 
 class Signature(Record):
-    """The signature of a call.
+    """The signature of a call, with the values of its symbols.
 
-    `given` has an input for each array, float and complex number, a symbol for each integer;
-    `values` are the symbols' values, `layouts` the strides of arrays, `key` the call guard;
-    `scalars` are the positions of NumPy scalars, which become arrays without dimensions; `declared`
-    has the lengths by their declared names. `copied` are the positions of arrays that are copied,
-    since kernels cannot read them: how those lie in memory is not known.
+    `given` has an input for each array, float and complex number, and a symbol for each integer.
+    `values` are the values of the symbols, `layouts` the strides of arrays, `key` the key of the
+    programs. `scalars` are the positions of NumPy scalars, which become arrays without dimensions.
+    `declared` has the lengths by their declared names. `copied` are the positions of arrays that
+    are copied because kernels cannot read them; their layout in memory is unknown.
     """
 
     given: tuple[Input | Dim, ...]
@@ -206,7 +207,7 @@ class Signature(Record):
 
 
 class _Class(Record):
-    """The parts of a `Signature` that are determined by an `argument_code`, and its symbols."""
+    """The parts of a `Signature` that an argument code determines, and the symbols of the code."""
 
     given: tuple[Input | Dim, ...]
     layouts: Layouts
@@ -215,7 +216,7 @@ class _Class(Record):
 
 
 Classes = BoundedTable[object, _Class]
-"""The known classes of signatures, by argument code."""
+"""The parts that signatures share, by argument code."""
 
 
 def classify(
@@ -226,13 +227,14 @@ def classify(
     names: Mapping[int, Sequence[str]] | None = None,
     same: Sequence[int] | None = None,
 ) -> Signature:
-    """The signature of a call with these (plain) dynamic arguments; `forget` as in `exact_key`.
+    """The signature of a call; `arguments` are the dynamic leaves after conversion.
 
-    `names` has the dimension names of arguments with declared shapes, by position; `same` has for
-    each argument the number of the first argument that is the same array.
+    `forget` is called when an object in the key is freed. `names` has the dimension names of
+    arguments with declared shapes, by position. `same` has for each argument the position of the
+    first argument that is the same array.
 
     Raises:
-        GraphTypeError: an argument's elements or its type cannot be compiled.
+        GraphTypeError: the dtype or the class of an argument cannot be compiled.
     """
     code, numbers = argument_code(arguments, names, same)
     known = None if classes is None else classes.get(code)
@@ -255,14 +257,14 @@ _NONE: Final[frozenset[int]] = frozenset()
 
 
 def _converted(values: Sequence[tuple[int, object]]) -> tuple[frozenset[int], frozenset[int]]:
-    """The positions of NumPy scalars, and of arrays that are copied, among converted arguments."""
+    """The positions of NumPy scalars and of copied arrays among the converted arguments."""
     scalars = frozenset([k for k, value in values if isinstance(value, np.generic)])
     arrays = ((k, value) for k, value in values if isinstance(value, Array))
     return scalars, frozenset([k for k, value in arrays if not walkable(value)])
 
 
 def _class_of(code: Sequence[Any]) -> _Class:
-    """The parts of signatures that calls with this code share."""
+    """The parts that the signatures of all calls with this code share."""
     symbols = ClassSymbols()
     given: list[Input | Dim] = []
     layouts: Layouts = {}
@@ -286,7 +288,7 @@ FREE: Final = "..."
 
 
 class Shape(Record):
-    """A declared shape: `letters` of the last dimensions, and `free` if others may precede them."""
+    """A declared shape: letters for the last dimensions; `free` if others may precede them."""
 
     free: bool
     letters: str
@@ -306,7 +308,7 @@ class DeclaredShapes:
     """The declared shapes of a function's dynamic parameters, and of its results."""
 
     def __init__(self, text: str, signature: inspect.Signature, static: frozenset[str]) -> None:
-        """Parse the text.
+        """Parse the shapes in the text of the option `shapes`.
 
         Raises:
             GraphValueError: the text is no list of shapes, or lacks a shape for a parameter.
@@ -345,7 +347,7 @@ class DeclaredShapes:
         return tuple(found)
 
     def names(self, call: CallArguments, arguments: Sequence[object]) -> dict[int, tuple[str, ...]]:
-        """The name of each dimension of each array of a call, by position.
+        """For the position of each array of a call, the names of its dimensions.
 
         Raises:
             GraphValueError: the rank or a length of an argument does not fit.
@@ -390,7 +392,7 @@ class DeclaredShapes:
         symbols: Mapping[str, Dim],
         guards: Sequence[Guard],
     ) -> None:
-        """Refuse a program that violates the declaration.
+        """Refuse a program that violates the declared shapes.
 
         Raises:
             GraphValueError: the results have other shapes, or lengths with different letters must
@@ -409,7 +411,8 @@ class DeclaredShapes:
         if self.results is None:
             return
         fits = len(shapes) == len(self.results) and all(
-            _is(shape, names, symbols) for shape, names in zip(shapes, self.results, strict=True)
+            _has_shape(shape, names, symbols)
+            for shape, names in zip(shapes, self.results, strict=True)
         )
         if not fits:
             seen = ", ".join(_shown(shape, declared) for shape in shapes) or "none"
@@ -421,7 +424,7 @@ class DeclaredShapes:
             )
 
 
-def _is(shape: tuple[Dim, ...], declared: Shape, symbols: Mapping[str, Dim]) -> bool:
+def _has_shape(shape: tuple[Dim, ...], declared: Shape, symbols: Mapping[str, Dim]) -> bool:
     names = declared.names(len(shape))
     return names is not None and all(
         length is (dim(1) if name == ONE else symbols.get(name))

@@ -1,4 +1,4 @@
-"""Native guards on values from outside: from the sources of a program to rows of a guard table."""
+"""Native guards on outside values: rows of a guard table for the sources of a program."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ Numbers = Callable[[Source], int]
 def add_sources(
     guards: Guards, sources: SourceGuards, vector: Vector, order: Sequence[int]
 ) -> Numbers | None:
-    """Add rows that read the sources of a program and check their guards.
+    """Add the rows that read the outside sources of a program and check their guards.
 
     Args:
-        guards: The table's records; the caller guards the inputs.
-        sources: The program's sources and guards.
-        vector: Their values in the call at hand, read before the program ran.
-        order: For each leaf the number of its argument.
+        guards: The rows of the table; the caller adds the guards of the inputs.
+        sources: The sources and guards of the program.
+        vector: The values of the sources in the current call, read before the program ran.
+        order: For each leaf, the position of its argument.
 
     Returns:
-        The function that gives the number of a source in the native vector; None if one is not read
-        natively, or a guard not checked.
+        The function that returns the number of a source in the native vector. None if native code
+        cannot read a source or check a guard.
     """
     rows = _Rows(guards, sources, vector)
     if not all(rows.read(source, order) for source in sources.sources):
@@ -56,10 +56,10 @@ def add_sources(
 
 
 class _Rows:
-    """The rows of one table about sources.
+    """The rows of one guard table for outside sources.
 
-    A source of which every call that fits has the same object is a constant; it gets a number if
-    another row refers to it.
+    A source is a constant if its object is the same in every call that fits. A constant gets a
+    number only if another row refers to it.
     """
 
     def __init__(self, guards: Guards, sources: SourceGuards, vector: Vector) -> None:
@@ -69,7 +69,7 @@ class _Rows:
         self._known = {g.source.number: g.value for g in sources.conditions if isinstance(g, Is)}
 
     def read(self, source: Source, order: Sequence[int]) -> bool:
-        """Add the entry by which native code reads a source; False if none can read the source."""
+        """Add the row that reads a source; False if native code cannot read the source."""
         if isinstance(source, Argument):
             self._numbers[source.number] = order[source.place]
             return True
@@ -107,14 +107,14 @@ class _Rows:
         return True
 
     def _known_of(self, source: Source) -> Known:
-        """The value that a source is guarded to be."""
+        """The value that the guards require a source to have."""
         if source.number not in self._known:
             return None
         value = self._known[source.number]
         return () if value is MISSING else (value,)
 
     def _read_class(self, source: ClassAttribute) -> bool:
-        """Guard a known class; its attributes are constants then."""
+        """Guard a known class against changes, so that its attributes are constants."""
         whole = source.of.number
         kind = self._constants.get(whole, self._known.get(whole))
         value = self._vector[source.number]
@@ -130,7 +130,7 @@ class _Rows:
         return True
 
     def number(self, source: Source) -> int | None:
-        """The number of a source's value in the native vector; None for a missing constant."""
+        """The number of a source's value in the native vector; None if the constant is missing."""
         if source.number not in self._numbers:
             value = self._constants[source.number]
             if value is MISSING:
@@ -139,13 +139,13 @@ class _Rows:
         return self._numbers[source.number]
 
     def number_of(self, source: Source) -> int:
-        """The number of a source that has a value."""
+        """The number of a source that must have a value."""
         number = self.number(source)
         assert number is not None, f"{source} is missing"
         return number
 
     def check(self, guard: Guard) -> bool:
-        """Add the row of a guard; True if it has one or needs none."""
+        """Add the row of a guard; False if native code cannot check the guard."""
         guards, value = self._guards, self._vector[guard.source.number]
         if not guard.holds(value, self._vector):
             return False  # a container has changed since

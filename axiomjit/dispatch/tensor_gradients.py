@@ -14,21 +14,22 @@ from axiomjit.graph.nodes import Scalar
 
 @hides_frames
 def deriv(dependent: Operand, independent: Tensor, error: Operand | None = None) -> Tensor:
-    """The derivative of a tensor by another one that it is computed from.
+    """The derivative of a tensor by another tensor from which it is computed.
 
     Args:
         dependent: The tensor to differentiate.
-        independent: A placeholder, a variable or a computed tensor, as it is now: after an
-            assignment to a variable, tensors computed before do not depend on it.
-        error: The derivative of something else by `dependent`, with axes of it. Without `error`
-            the dependent has no axes.
+        independent: A placeholder, a variable or a computed tensor, in its current state. Tensors
+            that were computed before an assignment to a variable do not depend on its new value.
+        error: The derivative of another tensor by `dependent`, with axes of `dependent`. Without
+            `error`, `dependent` must have no axes.
 
     Returns:
-        The derivative by `independent`, or with `error` of `sum(error * dependent)`: a tensor with
-        the axes of `independent`, zeros where nothing depends on it.
+        The derivative of `dependent`, or with `error` of `sum(error * dependent)`, by
+        `independent`. The derivative is a tensor with the axes of `independent`; it is zero for
+        elements on which `dependent` does not depend.
 
     Raises:
-        GraphValueError: the dependent has axes, and there is no `error` (a ValueError).
+        GraphValueError: `dependent` has axes, and `error` is not given (a ValueError).
         GradientError: a tensor has no floats, or an operation has no derivative rule.
 
     Examples:

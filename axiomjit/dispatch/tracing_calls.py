@@ -1,4 +1,4 @@
-"""Trace the function of a call by its instrumented copy, with all that it reads outside itself."""
+"""Trace the instrumented copy of a function, and record the outside values that it reads."""
 
 from __future__ import annotations
 
@@ -42,16 +42,17 @@ from axiomjit.symbolic.dims import Dim, Scope
 from axiomjit.tracing.holders import referred_by
 from axiomjit.tracing.trace import Trace, trace
 
-ROUNDS: Final = 14
-"""The most traces of one function for one program; each adds to `Wanted`."""
+MAX_TRACES: Final = 14
+"""The largest number of traces of a function for one program; each trace adds to `Wanted`."""
 
 
 class TracedFunction(Record):
-    """A traced function: its graph and results, the outside that it reads, and its effects.
+    """A traced function: its graph and results, the outside values that it reads, its effects.
 
-    `call` has the inputs from outside behind its arrays and numbers, `signature` is theirs;
-    `vector` has the values of the sources as the trace has read them; `handles` is True if the
-    function may catch errors, `identifies` if it has asked whether two arrays are one.
+    `call` has the arrays and numbers of the call, then the outside inputs; `signature` is the
+    signature of all of these. `vector` has the values of the outside sources that the trace has
+    read. `handles` is true if the function may catch errors, `identifies` if the function has
+    compared the identity of two arrays.
     """
 
     trace: Trace
@@ -68,12 +69,12 @@ class TracedFunction(Record):
 
     @property
     def outside_names(self) -> tuple[str, ...]:
-        """The names of the inputs from outside."""
+        """The names of the outside inputs."""
         return self.call.names[len(self.call.names) - len(self.guards.inputs) :]
 
 
 class Inputs:
-    """The arrays and numbers of a program while it is traced: arguments, and more from outside."""
+    """The arrays and numbers of a program during a trace: arguments, then outside inputs."""
 
     def __init__(
         self,
@@ -83,7 +84,7 @@ class Inputs:
         following: Following,
         declared: Mapping[int, Sequence[str]] | None,
     ) -> None:
-        """Start with the arguments of a call; `declared` are names of dimensions by position."""
+        """Start with the arguments of a call; `declared` has their dimension names."""
         self.call, self.signature, self.scope = call, signature, scope
         self.layouts = dict(signature.layouts)
         self._following, self._declared = following, declared
@@ -91,15 +92,15 @@ class Inputs:
         following.copied = signature.copied
 
     def plain(self) -> tuple[object, ...]:
-        """The call's arrays and numbers in the form in which programs take them."""
+        """The arrays and numbers of the call, converted to the form that programs take."""
         return plain_arguments(self.call.dynamic, self.call.names)
 
     def names(self) -> tuple[str, ...]:
-        """The names of the call's arrays and numbers."""
+        """The names of the arrays and numbers of the call."""
         return self.call.names
 
     def add(self, value: Any, source: Source) -> Any:
-        """Make a value from outside an input of the program; return its tracer."""
+        """Make an outside value an input of the program, and return its tracer."""
         self.call = self.call.with_inputs((value,), (str(source),))
         self.signature = classify(self.call, self.plain(), names=self._declared)
         self.layouts.update(self.signature.layouts)
@@ -112,7 +113,7 @@ class Inputs:
 
 
 def nothing_changes(function: object, arguments: Sequence[object]) -> AbstractContextManager[None]:
-    """A context that proves, where kernels are checked, that tracing changes nothing outside."""
+    """A context that checks that a trace changes no outside object, if `config.check` is set."""
     if not config.check:
         return nullcontext()
     late = lazy_import("axiomjit.functions.unchanged")
@@ -129,22 +130,24 @@ def trace_function(
     declared: Mapping[int, Sequence[str]] | None = None,
     once: bool = False,
 ) -> TracedFunction:
-    """Trace the function of a call; nothing outside it is changed.
+    """Trace the function for a call, without changing anything outside the function.
 
     Args:
         function: The user's function.
-        call: The arguments, containers and objects whole.
-        signature: The signature of its arrays and numbers.
-        scope: The scope with their lengths; the lengths of arrays from outside are added to it.
-        wanted: What earlier traces found out; this one adds to it.
+        call: The arguments; each container or object is one leaf.
+        signature: The signature of the call's arrays and numbers.
+        scope: The scope with the lengths of the call; the lengths of outside arrays are added.
+        wanted: The findings of earlier traces; this trace adds its own.
         declared: The names of declared dimensions, by position.
-        once: True if the program is for this call only: values that are asked for are those of it.
+        once: True if the program is for this call only; the function may then read values of the
+            call.
 
     Raises:
-        NeedsValuesError: tracing does not know what the function does; nothing was done.
+        NeedsValuesError: the function does something that cannot be traced; no effect was
+            performed.
     """
     wanted.begin_traces()
-    for _ in range(ROUNDS):
+    for _ in range(MAX_TRACES):
         made = _TraceOnce(function, call, signature, scope, wanted, declared)
         if once:
             made.know_values()
@@ -160,11 +163,11 @@ def trace_function(
         finally:
             made.end()
         scope.restart()
-    raise AssertionError(f"{name_of(function)} was traced {ROUNDS} times")
+    raise AssertionError(f"{name_of(function)} was traced {MAX_TRACES} times")
 
 
 class _TraceOnce:
-    """One trace of a function."""
+    """A trace of a function for a call."""
 
     def __init__(
         self,
@@ -185,7 +188,7 @@ class _TraceOnce:
         self._following.is_made, self._following.may_know = self._is_made, self._may_know
 
     def know_values(self) -> None:
-        """Answer the function's questions about values with the values of the call."""
+        """Let the function read the values of traced arrays, which are the values of this call."""
         lazy_import("axiomjit.tracing.known_values").know_values(self._following, self._scope)
 
     def _is_outside(self, value: object) -> bool:
@@ -197,7 +200,7 @@ class _TraceOnce:
         return is_users(kind) and not isinstance(value, Enum) and all(own)
 
     def run(self) -> TracedFunction:
-        """Trace."""
+        """Trace the function, and return the result of the trace."""
         outside, inputs = self._outside, self._inputs
         captured = Captured()
         with capturing(captured):
@@ -208,7 +211,7 @@ class _TraceOnce:
         returned = Returned(captured)
         effects = replays(outside.effects, outside.source_of)
         leaves = [(n, self._leaf(v) if n is None else v) for n, v in made.leaves]
-        loose = [(n, returned.loosen(v) if n is None else v) for n, v in leaves]
+        loose = [(n, returned.release(v) if n is None else v) for n, v in leaves]
         graph, structure, decided = made.graph, made.structure, made.decisions
         handles = self._following.handles or self._calls.handles_errors
         guards = outside.guards()
@@ -216,7 +219,7 @@ class _TraceOnce:
         self.end()
         del made, leaves  # the last references to what was made inside
         graph = captured.finalize(graph)
-        settled = tuple((n, returned.settle(v) if n is None else v) for n, v in loose)
+        settled = tuple((n, returned.resolve(v) if n is None else v) for n, v in loose)
         watch = Watch(captured.used, captured.shown)
         return TracedFunction(
             Trace(graph, structure, settled, decided),
@@ -232,11 +235,11 @@ class _TraceOnce:
         )
 
     def end(self) -> None:
-        """Drop the references to values from outside and to values that the function has made."""
+        """Drop all references to outside objects and to objects that the function has made."""
         self._wanted.has_effects = self._wanted.has_effects or bool(self._outside.effects)
         self._calls.end()
         self._outside.end()
-        self._following.lives_outside = _nowhere
+        self._following.lives_outside = _never_outside
         self._following.is_made = self._following.want_traced = self._following.may_know = None
 
     def _run(self, tracers: Sequence[Any]) -> object:
@@ -266,7 +269,7 @@ class _TraceOnce:
         return (returned, *(value for effect in outside.effects for value in effect.values))
 
     def _leaf(self, value: object) -> object:
-        """A value that is returned or stored: one from outside is read in each call."""
+        """A returned or stored value; an outside object becomes a source, which each call reads."""
         if not self._outside.is_outside(value):
             self._refuse_kept(value)
             return value
@@ -275,10 +278,10 @@ class _TraceOnce:
         return FromSource(source)
 
     def _refuse_kept(self, value: object) -> None:
-        """Refuse an object that the function makes around one from outside, which may be replaced.
+        """Refuse an object of the function that holds an outside object, which may be replaced.
 
         Raises:
-            NeedsValuesError: the object is, for example, a bound method.
+            NeedsValuesError: the object holds an outside object, as a bound method does.
         """
         if is_plain(value) or isinstance(value, (*BY_IDENTITY, Dim)):
             return
@@ -288,10 +291,10 @@ class _TraceOnce:
                 refuse(f"keeps {kept}, from outside, in a {type(value).__name__} that it makes")
 
     def _learn_stored(self) -> None:
-        """Trace again if a number that is guarded by its value is stored by the function.
+        """Trace again if the function stores a number whose value is guarded.
 
         Raises:
-            TraceAgain: it is an argument from now on.
+            TraceAgain: the number is an argument in the next trace.
         """
         known = {c.source.identity for c in self._outside.conditions if isinstance(c, Equals)}
         for source in self._outside.stored_sources():
@@ -303,9 +306,10 @@ class _TraceOnce:
                 raise TraceAgain
 
     def learn(self) -> bool:
-        """Note the inputs from outside whose values a refused function asks for; True if any.
+        """Record which outside inputs must be known in the next trace; True if there are any.
 
-        If it asks for values of an array that it makes of known ones, such arrays are known.
+        If the function asks for values of an array that depends on no inputs, the next trace knows
+        such arrays.
         """
         asked, count = self._following.asked, len(self._call.dynamic)
         if asked is None:
@@ -328,7 +332,7 @@ class _TraceOnce:
         return True
 
     def _may_know(self, node: Node) -> bool:
-        """True if the next trace may know a value: it depends on small captured arrays only."""
+        """True if the next trace may know a value, which depends only on small captured arrays."""
         inputs, count = _positions(node), len(self._call.dynamic)
         if not inputs:
             return not self._wanted.known_made
@@ -342,17 +346,17 @@ class _TraceOnce:
 
 
 def _positions(node: Node) -> list[int]:
-    """The positions of the inputs that a value depends on."""
+    """The positions of the inputs on which a value depends."""
     return [one.position for one in post_order((node,)) if isinstance(one, Input)]
 
 
 def name_of(function: object) -> str:
-    """The name by which messages call a function."""
+    """The name of a function in messages."""
     return str(getattr(function, "__qualname__", type(function).__qualname__))
 
 
 def _bind(calls: LibraryCalls, function: FunctionType, form: Instrumented | None) -> FunctionType:
-    """The copy of a function; no method, so that a trace does not refer to itself."""
+    """The instrumented copy of a function, with hooks that report to the trace."""
     hooks = FunctionHooks(calls, function)
     if form is not None:
         return form.bind(hooks)
@@ -361,5 +365,5 @@ def _bind(calls: LibraryCalls, function: FunctionType, form: Instrumented | None
     return made
 
 
-def _nowhere(value: object) -> bool:
+def _never_outside(value: object) -> bool:
     return False

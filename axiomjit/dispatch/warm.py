@@ -1,4 +1,4 @@
-"""Describes arguments, to compile a function ahead of its calls."""
+"""Descriptions of arguments, used to compile a function ahead of its calls."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from axiomjit.base.tree import flatten_tree, unflatten_tree
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
-LARGEST: Final = 2**63 - 1
+MAX_BYTES: Final = 2**63 - 1
 LAYOUT_REMEDY: Final = "give 'C' or 'F', or strides in bytes, for example x.strides"
 Strides = tuple[int, ...]
 
@@ -40,7 +40,7 @@ class Spec(Record):
         return f"spec({self.shape}, {self.dtype.name!r}, {self.strides}{cut})"
 
     def stand_in(self) -> np.ndarray:
-        """An array of this layout whose elements are never read; it has no memory of this size."""
+        """An array with this layout, without memory of its size; its elements are never read."""
         first = np.zeros((), self.dtype)
         return as_strided(first, self.shape, self.strides)
 
@@ -55,15 +55,15 @@ def spec(
     """Describe an array argument, to compile a function for it ahead of a call.
 
     Args:
-        shape: Its lengths; one number for one dimension.
-        dtype: Its element type.
-        layout: "C" or "F" for dense memory in this order, or its strides in bytes, as in
-            `x.strides`.
+        shape: The lengths of the array; a single number is a shape with one dimension.
+        dtype: The dtype of the array.
+        layout: "C" or "F" for dense memory in this order, or strides in bytes, as in `x.strides`.
         chunks: The length of a block along each axis, for `axes_report`; one number for all axes.
 
     Raises:
         GraphTypeError: elements of this dtype cannot be compiled.
-        GraphValueError: a length or the layout is invalid, or the array too large for an address.
+        GraphValueError: a length or the layout is invalid, or the array is too large for memory
+            addresses.
 
     Examples:
         >>> import axiomjit as aj
@@ -82,7 +82,7 @@ def spec(
     steps = _strides(lengths, element, layout)
     reach = sum(abs(step) * (n - 1) for step, n in zip(steps, lengths, strict=True) if n)
     size = max(reach + element.itemsize, math.prod(lengths) * element.itemsize)
-    if math.prod(lengths) and size > LARGEST:
+    if math.prod(lengths) and size > MAX_BYTES:
         raise _refusal(lengths, f"{size} bytes", "describe a smaller array")
     return Spec(lengths, element, steps, None if chunks is None else _chunks(lengths, chunks))
 
@@ -144,7 +144,7 @@ def _dense(lengths: tuple[int, ...], dtype: DType, order: str) -> Strides:
 
 
 def no_named_arrays(name: str) -> GraphTypeError:
-    """The error for compiling ahead for named arrays."""
+    """The error of `warm` for an argument with named axes."""
     return GraphTypeError(
         f"{name}.warm(...)",
         "an argument with named axes",
@@ -154,7 +154,7 @@ def no_named_arrays(name: str) -> GraphTypeError:
 
 
 def stood_in(arguments: Any) -> Any:
-    """The arguments, also in containers, with an array in place of each `spec`."""
+    """The arguments with an array in place of each `spec`, also inside containers."""
     leaves, structure = flatten_tree(arguments)
     arrays = (leaf.stand_in() if isinstance(leaf, Spec) else leaf for leaf in leaves)
     return unflatten_tree(structure, arrays)

@@ -32,7 +32,7 @@ from axiomjit.graph.external_calls import (
     Operand,
     ProbedCall,
     UfuncCall,
-    WithArrays,
+    WithNamedArrays,
     ufunc_name,
 )
 from axiomjit.graph.library_operations import (
@@ -89,7 +89,7 @@ def _of_call(
     if isinstance(function, NumberStore):
         return {0: g}
     names: tuple[str, ...] = ()
-    if isinstance(function, WithArrays):
+    if isinstance(function, WithNamedArrays):
         function, names = function.function, function.names
     if isinstance(function, ProbedCall):
         return _of_probed(op, function, evaluate.part, g, wanted)

@@ -1,4 +1,4 @@
-"""One computation for each row of an array: nodes with further iterators in front of their own."""
+"""Batching: a computation of one row is repeated for each row of an array."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from axiomjit.symbolic.index_maps import IndexMap, compose, identity, iterator
 
 
 def batched(result: Node, row: Node, rows: Node) -> Node | None:
-    """The result computed of a row, for each row of an array; None if that is no loop.
+    """The result for each row of an array, from the result for one row; None if impossible.
 
     Args:
-        result: A node that is computed of the row.
-        row: The node that stands for one row, in no other use.
-        rows: The array; its last dimensions are those of the row, the others become the first
-            dimensions of what is returned.
+        result: The node that is computed from one row.
+        row: The node that represents one row; it has no other use.
+        rows: The array of all rows. The last dimensions of the array are the dimensions of a row;
+            its other dimensions become the first dimensions of the returned node.
     """
     more = rows.shape[: len(rows.shape) - len(row.shape)]
     made: dict[Node, Node] = {row: rows}
@@ -37,7 +37,7 @@ def batched(result: Node, row: Node, rows: Node) -> Node | None:
 
 
 def _with_iterators(node: Op, made: dict[Node, Node], more: tuple[Dim, ...]) -> Op:
-    """The node with the extents `more` in front; operands in `made` have these, too."""
+    """The node with the extents `more` in front, reading batched operands from `made`."""
     if node.primitive is NUMBER:
         node = node.replace(primitive=COPY)
     count = len(more)
@@ -62,5 +62,5 @@ def _with_iterators(node: Op, made: dict[Node, Node], more: tuple[Dim, ...]) -> 
 
 
 def _repeated(node: Node, more: Sequence[Dim]) -> Node:
-    """The node, repeated along further dimensions in front."""
+    """The node, broadcast along the leading dimensions `more`."""
     return builder.broadcast_to(node, (*more, *node.shape))

@@ -1,12 +1,12 @@
-"""The one builder of nodes: it resolves dtypes, lengths and maps, which later stages only check.
+"""The builder of all nodes: it resolves dtypes, lengths and maps; later stages only check them.
 
-Every front end (tracing under `jit`, the axis graph) uses these functions. Positional functions
-follow NumPy's broadcasting; mapped forms take explicit maps. NumPy's own tables decide dtypes
-(`axiomjit.base.dtypes`): a Python number is weak: it takes the dtype of the other operands, and is
-refused if that dtype cannot hold it.
+Every front end (tracing under `jit`, the axis graph) uses these functions. Functions without maps
+broadcast as NumPy does; other functions take explicit index maps. NumPy's own tables decide dtypes
+(`axiomjit.base.dtypes`). A Python number is weak: it takes the dtype of the other operands, and is
+refused if that dtype cannot hold the number.
 
-A join has no memory of its own (ngraph tensors: complex views). Its parts are read in place, and
-only a join that is a result is stored; padding or rolling an operand makes no copy.
+A join has no memory of its own. Its parts are read in place, and only a join that is a result is
+stored. So padding or rolling an operand makes no copy.
 """
 
 from __future__ import annotations
@@ -83,23 +83,23 @@ from axiomjit.symbolic.index_maps import (
 from axiomjit.symbolic.index_ranges import equals_in_all_trips
 
 JoinedPart = tuple[Node, IndexMap, Region]
-"""An operand, the map from points of the join to it, and the region that it fills."""
+"""An operand, the map from points of the join to the operand, and the region that it fills."""
 
 
 def join(parts: Sequence[JoinedPart], extents: tuple[Dim, ...]) -> Node:
-    """Join parts of one dtype, whose regions partition the extents."""
+    """Join parts of the same dtype; their regions partition the extents."""
     operands, maps, regions = zip(*parts, strict=True)
     dtype = operands[0].dtype
     return note(Op(dtype, JOIN, None, operands, maps, extents, len(extents), regions))
 
 
 def whole(extents: Sequence[Dim]) -> Region:
-    """The region of all points."""
+    """The region that contains all points of the extents."""
     return tuple((dim(0), extent) for extent in extents)
 
 
 def concatenate(nodes: Sequence[Node], axis: int) -> Node:
-    """Concatenate nodes of one dtype along a dimension; their other lengths are equal."""
+    """Concatenate nodes of the same dtype along a dimension; all other lengths are equal."""
     start = dim(0)
     places: list[tuple[Node, Dim]] = []
     for node in nodes:
@@ -119,14 +119,14 @@ def concatenate(nodes: Sequence[Node], axis: int) -> Node:
 
 
 def promotable(node: Node) -> Promotable:
-    """The operand of NumPy's promotion for a node: its dtype, or the type of a Python number."""
+    """The type of a node for NumPy's promotion: a dtype, or the class of a Python number."""
     return ELEMENT_TYPES[node.dtype].python if node.weak and node.dtype != BOOL else node.dtype
 
 
 def fits(node: Node, dtype: DType) -> bool:
-    """True if a dtype holds the value of a Python integer; true for everything else.
+    """True if a dtype can hold the value of a Python integer; always true for other nodes.
 
-    Reading a length records a guard.
+    Comparing a length records a guard.
     """
     if not is_integer(dtype) or not node.weak or not isinstance(node, Scalar | LengthNode):
         return True
@@ -142,7 +142,7 @@ def fits(node: Node, dtype: DType) -> bool:
 
 
 def _is_word(length: Dim) -> bool:
-    """True if a length fits into 64 bits, as all but huge integer arguments do."""
+    """True if a length fits into 64 bits; only huge integer arguments do not."""
     try:
         value = current_scope().value(length)
     except (KeyError, TraceError):  # a length of an axis
@@ -151,9 +151,10 @@ def _is_word(length: Dim) -> bool:
 
 
 def cast(node: Node, dtype: DType) -> Node:
-    """The node with elements of another dtype, as `astype`; itself if nothing changes.
+    """The node converted to another dtype, as by `astype`; the node itself if nothing changes.
 
-    Dropping imaginary parts warns at the user's line, once, while the function is traced.
+    If imaginary parts are dropped, a warning names the user's line once, while the function is
+    traced.
     """
     if node.dtype == dtype and not node.weak:
         return node
@@ -170,11 +171,11 @@ def cast(node: Node, dtype: DType) -> Node:
 
 
 def resolve(primitive: Primitive, operands: Sequence[Node]) -> tuple[tuple[Node, ...], DType]:
-    """Operands cast to the loop's dtypes, and the dtype of the result.
+    """The operands, cast to the dtypes of NumPy's loop, and the dtype of the result.
 
     Raises:
         GraphTypeError, UnsupportedError: there is no such loop.
-        OverflowError: the dtype of an array cannot hold a Python integer beside it.
+        OverflowError: the dtype of an array operand cannot hold a Python integer operand.
     """
     kinds = tuple(promotable(node) for node in operands)
     if primitive.compares and not all(fits(n, d.dtype) for n in operands for d in operands):
@@ -220,7 +221,7 @@ def check_fits(node: Node, dtype: DType) -> None:
 def loop_of(
     ufunc: np.ufunc, kinds: tuple[Promotable, ...], name: str | None = None
 ) -> tuple[DType, ...]:
-    """Operand and result dtypes of NumPy's loop for such operands; errors mention `name`.
+    """The operand and result dtypes of NumPy's loop for these types; errors mention `name`.
 
     Raises:
         GraphTypeError, UnsupportedError: there is no such loop.
@@ -240,11 +241,11 @@ def as_node(value: Any, asked: str) -> Node:
     """Return the node of a number, array or length; a node is returned unchanged.
 
     An array from outside a traced function is held by reference. A list or range becomes an array.
-    So does a list of nodes and lengths; its numbers are then NumPy scalars.
+    A list of nodes and lengths becomes an array, too; the numbers in it count as NumPy scalars.
 
     Raises:
-        GraphTypeError: the value is no operand.
-        UnsupportedError: it is an integer of more than 64 bits.
+        GraphTypeError: the value cannot be an operand.
+        UnsupportedError: the value is an integer of more than 64 bits.
         ValueError: the parts of a list have different shapes.
     """
     if isinstance(value, Node):
@@ -304,7 +305,7 @@ def holds_nodes(value: object) -> bool:
 
 
 def _stacked_nodes(parts: Sequence[Node]) -> Node:
-    """Stack nodes of one shape along a new first dimension, in their common dtype."""
+    """Stack nodes of equal shape along a new first dimension, in their common dtype."""
     rank = len(parts[0].shape)
     if not all(
         len(part.shape) == rank and all(map(assumed_equal, part.shape, parts[0].shape))
@@ -326,7 +327,7 @@ def map_op(
     maps: Sequence[IndexMap],
     extents: tuple[Dim, ...],
 ) -> Node:
-    """A primitive at every point of `extents`, operands read through `maps`."""
+    """The node of a primitive at every point of `extents`, with operands read through `maps`."""
     cast_operands, result = resolve(primitive, operands)
     rank = len(extents)
     return note(Op(result, primitive, None, cast_operands, tuple(maps), extents, rank))
@@ -335,7 +336,9 @@ def map_op(
 def broadcast_shapes(
     shapes: Sequence[tuple[Dim, ...]], function: str, *operands: Node
 ) -> tuple[Dim, ...]:
-    """NumPy's broadcast of shapes: trailing dimensions aligned, lengths of 1 stretched.
+    """The shape that NumPy broadcasts shapes to.
+
+    Trailing dimensions are aligned, and lengths of 1 are stretched.
 
     `function` and `operands` appear in the error.
 
@@ -371,7 +374,7 @@ def broadcast_shapes(
 
 
 def stretch_map(shape: tuple[Dim, ...], extents: tuple[Dim, ...]) -> IndexMap:
-    """The map by which broadcasting reads an operand of `shape` at points of `extents`."""
+    """The map that reads an operand of `shape` at points of `extents`, by broadcasting."""
     shift = len(extents) - len(shape)
     return tuple(  # an equal length is not read, which would record a guard
         iterator(d + shift)
@@ -382,7 +385,7 @@ def stretch_map(shape: tuple[Dim, ...], extents: tuple[Dim, ...]) -> IndexMap:
 
 
 def elementwise(primitive: Primitive, *operands: Node) -> Node:
-    """A primitive of positionally broadcast operands."""
+    """The node of a primitive, with operands broadcast by position."""
     extents = broadcast_shapes([n.shape for n in operands], primitive.name, *operands)
     maps = [stretch_map(n.shape, extents) for n in operands]
     return map_op(primitive, operands, maps, extents)
@@ -401,14 +404,14 @@ def view(node: Node, index: IndexMap, extents: tuple[Dim, ...]) -> Node:
 
 
 def read_only(node: Node, seen: Node) -> Node:
-    """`seen`, which is the node or a view of it, as a read-only view."""
+    """A read-only view of `seen`, which is the node or a view of the node."""
     shape = seen.shape
     index = seen.maps[0] if isinstance(seen, Op) and seen is not node else identity(len(shape))
     return note(Op(node.dtype, READ_ONLY, None, (node,), (index,), shape, len(shape)))
 
 
 def part(node: Node, name: str) -> Node:
-    """Compute the real or imaginary parts of complex elements; `name` is "real" or "imag"."""
+    """The real or imaginary parts of complex elements, computed; `name` is "real" or "imag"."""
     node = cast(node, INT) if node.weak and node.dtype == BOOL else node
     if is_complex(node.dtype):
         return elementwise(PRIMITIVES[name], node)
@@ -420,7 +423,7 @@ def part(node: Node, name: str) -> Node:
 
 
 def part_view(node: Node, name: str) -> Node:
-    """View the real or imaginary parts of complex elements; computed for a Python number."""
+    """The real or imaginary parts of complex elements, as a view; computed for a Python number."""
     if not is_complex(node.dtype) or node.weak:
         return part(node, name)
     index, shape = identity(len(node.shape)), node.shape
@@ -429,9 +432,10 @@ def part_view(node: Node, name: str) -> Node:
 
 
 def with_part(node: Node, name: str, value: Node) -> Node:
-    """Complex elements whose real or imaginary parts are replaced by a value of the parts' dtype.
+    """The complex elements with their real or imaginary parts replaced by a value.
 
-    The value is broadcast to the shape of the node; `name` is "real" or "imag".
+    The value has the dtype of the parts and is broadcast to the shape of the node; `name` is "real"
+    or "imag".
     """
     parts = {one: part(node, one) for one in ("real", "imag")} | {
         name: broadcast_to(value, node.shape)
@@ -442,12 +446,12 @@ def with_part(node: Node, name: str, value: Node) -> Node:
 
 
 def bits(node: Node, dtype: DType) -> Node:
-    """The elements of the dtype, of the same size, with the bits of the elements of a node."""
+    """The bits of a node's elements as elements of another dtype of the same size, computed."""
     return _as_bits(node, BITS_AS[dtype], dtype)
 
 
 def bits_view(node: Node, dtype: DType) -> Node:
-    """View the elements of a node as those of the dtype, of the same size, with their bits."""
+    """The bits of a node's elements as elements of another dtype of the same size, as a view."""
     return _as_bits(node, BITS_VIEWS[dtype], dtype)
 
 
@@ -457,13 +461,13 @@ def _as_bits(node: Node, primitive: Primitive, dtype: DType) -> Node:
 
 
 def transpose(node: Node, order: Sequence[int]) -> Node:
-    """Dimension k of the result is dimension `order[k]` of the node."""
+    """The node with permuted dimensions: dimension k of the result is `order[k]` of the node."""
     inverse = [order.index(d) for d in range(len(order))]
     return view(node, permutation(inverse), tuple(node.shape[d] for d in order))
 
 
 def broadcast_to(node: Node, extents: tuple[Dim, ...]) -> Node:
-    """The node stretched to `extents`, as NumPy's broadcast_to."""
+    """The node stretched to `extents`, as by NumPy's `broadcast_to`."""
     if broadcast_shapes([node.shape, extents], "broadcast_to", node) != extents:
         raise GraphValueError(
             f"broadcast_to({describe_type(node)}, {describe_shape(extents)})",
@@ -481,13 +485,14 @@ def fold(
     initial: Node | None = None,
     conditions: Conditions = (),
 ) -> Node:
-    """Reduce the node along dimensions, in the order listed, without keeping them.
+    """Reduce the node along dimensions, in the order listed, and drop these dimensions.
 
-    `initial` (of the result's dtype) is combined with each result, on its left. Elements that
-    violate one of the conditions, over the node's dimensions, are skipped.
+    `initial`, of the dtype of the result, is the left operand of a last combination with each
+    result. Elements that violate a condition on the node's dimensions are skipped.
 
     Raises:
-        GraphValueError: max or min along a length of 0, without an initial value.
+        GraphValueError: a maximum or minimum is taken along a length of 0, without an initial
+            value.
     """
     result = accumulator.result_dtype(node.dtype)
     if initial is not None:
@@ -533,26 +538,26 @@ def check_not_empty(accumulator: UfuncFold, node: Node, axes: Sequence[int]) -> 
 
 
 def summed_in(node: Node) -> DType:
-    """The dtype that averages are summed in: float64 for integers, float32 for float16."""
+    """The dtype in which an average is summed: float64 for integers, float32 for float16."""
     if node.dtype == HALF:
         return SINGLE
     return node.dtype if is_inexact(node.dtype) else dtypes.FLOAT
 
 
 def mean(node: Node, axes: Sequence[int]) -> Node:
-    """sum / count along dimensions; bools and ints give float64, floats keep their dtype."""
+    """The mean along dimensions; bools and integers give float64, floats keep their dtype."""
     total = fold(SUM, cast(node, summed_in(node)), axes)
     averaged = average(total, as_node(count(node, axes), "mean"))
     return cast(averaged, HALF) if node.dtype == HALF else averaged
 
 
 def count(node: Node, axes: Sequence[int]) -> Dim:
-    """The number of elements reduced into each result."""
+    """The number of elements that are reduced to each result."""
     return product(tuple(node.shape[d] for d in axes))
 
 
 def average(total: Node, count: Node) -> Node:
-    """total / count in the dtype of the total; divided in 64 bits, since the count is an int64."""
+    """The quotient of total and count in the dtype of the total, divided in the wider dtype."""
     wide = loop_of(np.divide, (total.dtype, dtypes.INT))[-1]
     quotient = elementwise(PRIMITIVES["divide"], cast(total, wide), cast(count, wide))
     return cast(quotient, total.dtype)
@@ -566,7 +571,10 @@ def contract(
     rank: int,
     conditions: Conditions = (),
 ) -> Node:
-    """The sum of products of two operands over the iterators from `rank` on, within conditions."""
+    """The sum of products of two operands over the iterators from `rank` on.
+
+    Points that violate a condition are skipped.
+    """
     (a, b), result = resolve(MULTIPLY, (left, right))
     if rank == len(extents):
         return note(Op(result, MULTIPLY, None, (a, b), maps, extents, rank))
@@ -578,12 +586,12 @@ def contract(
 
 
 def strong(node: Node) -> Node:
-    """The node as an array, so that promotion uses a Python number's dtype."""
+    """The node as an array; a Python number is no longer weak in promotion."""
     return elementwise(COPY, node) if node.weak else node
 
 
 def dot(left: Node, right: Node) -> Node:
-    """NumPy's dot: products of numbers, inner products, matrix products.
+    """NumPy's `dot`: a product of numbers, an inner product, or a matrix product.
 
     Raises:
         GraphValueError: the contracted lengths differ.

@@ -1,7 +1,8 @@
-"""Captured arrays: a traced function uses them without getting them as arguments.
+"""Captured arrays, which a traced function uses without getting them as arguments.
 
-An array that outlives the trace is used outside as well: programs read its memory at each call. Any
-other array was made by the function: programs hold a copy of its elements as they were when used.
+If an array outlives the trace, other code uses it as well, so programs read its memory in each
+call. Any other array was made by the function, so programs keep a copy of its elements at the time
+of its use.
 """
 
 from __future__ import annotations
@@ -24,14 +25,14 @@ Reference = Callable[[], Any]
 
 
 def owner_of(array: Array) -> Array:
-    """The array that owns an array's memory; itself if it is not a view."""
+    """The array that owns the memory of an array; the array itself if it is not a view."""
     while isinstance(array.base, np.ndarray):
         array = array.base
     return array
 
 
 class Place(Record):
-    """A view's position in its owner: the offset in bytes, shape, strides and dtype."""
+    """The position of a view in its owner: the offset in bytes, shape, strides and dtype."""
 
     offset: int
     shape: tuple[int, ...]
@@ -40,7 +41,7 @@ class Place(Record):
     writable: bool
 
     def of(self, owner: Array) -> Array:
-        """The view at the same position in another owner, which has the layout of the first one."""
+        """The view at this position in another owner with the same layout."""
         interface = dict(owner.__array_interface__)
         address, read_only = interface["data"]
         data = address + self.offset, read_only or not self.writable
@@ -55,18 +56,18 @@ class _Interface:
 
 
 def place_in_owner(array: Array, owner: Array) -> Place:
-    """The place of a view in its owner."""
+    """The position of a view in its owner."""
     offset = address_of(array) - address_of(owner)
     return Place(offset, array.shape, array.strides, array.dtype, array.flags.writeable)
 
 
 def address_of(array: Array) -> int:
-    """The address of an array's first element."""
+    """The memory address of the first element of an array."""
     return int(array.__array_interface__["data"][0])
 
 
 def read_only_copy(array: Array) -> Array:
-    """A read-only copy with the same strides."""
+    """A read-only copy of an array with the same strides."""
     copy = np.array(array, order="K", copy=True, subok=False)
     if copy.strides != array.strides:
         steps = [(n - 1) * step for n, step in zip(array.shape, array.strides, strict=True)]
@@ -81,7 +82,7 @@ def read_only_copy(array: Array) -> Array:
 
 
 class _CapturedArray(Record):
-    """A captured array: weak references to it and its owner, and the copy in use."""
+    """Weak references to a captured array and its owner, and the copy that the program uses."""
 
     array: Reference
     owner: Reference
@@ -90,7 +91,7 @@ class _CapturedArray(Record):
 
 
 class Captured:
-    """The captured arrays of a trace; those in `outside` exist before it."""
+    """The captured arrays of a trace; the arrays in `outside` existed before the trace."""
 
     def __init__(self, outside: Iterable[Array] = ()) -> None:
         self.outside = {id(array): array for array in outside}
@@ -100,7 +101,7 @@ class Captured:
         self._earlier: list[_CapturedArray] = []
 
     def hold(self, array: Array) -> Array:
-        """The array that the program holds for a captured one: itself or a copy."""
+        """The array that the program holds for a captured array: the array itself or a copy."""
         owner = owner_of(array)
         if id(owner) in self.outside:
             self.used.append(array)
@@ -120,7 +121,7 @@ class Captured:
         """The graph, with copies replaced by the original arrays that still exist.
 
         Raises:
-            NeedsValuesError: the function has written into one of them after its use.
+            NeedsValuesError: the function has written into a captured array after it was used.
         """
         real: dict[int, Array] = {}
         for seen in (*self._earlier, *self._seen.values()):
@@ -146,7 +147,7 @@ class Captured:
 
 
 def written_outside(what: str) -> NeedsValuesError:
-    """The error for a function that changes arrays from outside."""
+    """The error for a function that changes an array outside itself."""
     return NeedsValuesError(
         "follow a function once for all calls",
         f"that it changes {what}, which lives on outside it: each call would have to change it",
@@ -160,7 +161,7 @@ _captured: ContextVar[Captured | None] = ContextVar("axiomjit_captured", default
 
 @contextmanager
 def capturing(captured: Captured) -> Iterator[Captured]:
-    """Make `captured` decide which arrays programs hold, within the block."""
+    """A context in which `captured` decides which arrays programs hold."""
     token = _captured.set(captured)
     try:
         yield captured
@@ -169,10 +170,10 @@ def capturing(captured: Captured) -> Iterator[Captured]:
 
 
 def constant_array(array: Array) -> Array:
-    """The array that a program holds in place of an operand.
+    """The array that a program holds for an array operand.
 
     Raises:
-        GraphTypeError: the array is of a subclass with its own rules.
+        GraphTypeError: the class of the array is a subclass, which may have its own rules.
     """
     captured = _captured.get()
     if captured is None:
@@ -188,7 +189,7 @@ def constant_array(array: Array) -> Array:
 
 
 class Watch:
-    """The layouts of captured arrays, which a program reads in place."""
+    """The layouts of captured arrays whose memory a program reads."""
 
     __slots__ = ("_known",)
 
@@ -206,11 +207,11 @@ class Watch:
         return bool(self._known)
 
     def known(self) -> Iterator[tuple[Array, bool]]:
-        """The arrays, each with True if its address is compared."""
+        """Pairs of each array and True if its address is compared."""
         return ((array, address is not None) for array, *_, address in self._known)
 
     def holds(self) -> bool:
-        """True if all layouts are unchanged; addresses are compared only for views."""
+        """True if all layouts are unchanged; an address is compared only if a view is used."""
         for array, shape, strides, dtype, address in self._known:
             if array.shape != shape or array.strides != strides or array.dtype is not dtype:
                 return False

@@ -1,8 +1,8 @@
-"""Bodies of regions as closed graphs.
+"""The bodies of regions, as closed graphs.
 
-A body is made with placeholders for the values of any trip. Closing makes a graph of it, whose
-inputs are the placeholders and what the body captures: values that do not depend on the trip, which
-are computed once, before the region.
+A body is traced with placeholders for the values of a trip. Closing turns the body into a graph
+whose inputs are the placeholders and the captured values. Captured values do not depend on the trip
+and are computed once, before the region.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from axiomjit.symbolic.dims import INDEX, Scope, Symbol, dim
 from axiomjit.symbolic.index_ranges import IndexRanges, UndecidedError
 
 MAX_OPERATIONS: Final = 400
-"""The most operations of a body; a kernel of more takes long to compile."""
+"""The largest number of operations of a body; a larger kernel takes long to compile."""
 
 
 class RegionRefused(Exception):
-    """A loop or branch that cannot be a region; `reason` says why. Nothing was recorded."""
+    """Raised if a loop or branch cannot be a region, for a `reason`; nothing was recorded."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -46,7 +46,7 @@ class RegionRefused(Exception):
 
 
 class Body(Record):
-    """A closed body: graphs over the same inputs, and the operands that they capture."""
+    """A closed body: graphs with the same inputs, and the operands that the graphs capture."""
 
     graphs: tuple[Graph, ...]
     captured: tuple[Node, ...]
@@ -62,23 +62,24 @@ def close_bodies(
     most: int = MAX_OPERATIONS,
     around: IndexRanges | None = None,
 ) -> Body:
-    """Make a graph of each set of outputs.
+    """The body with one closed graph for each set of outputs.
 
     Args:
         scope: The scope of the trace, with the range of the index.
         placeholders: The inputs that represent carried values, by position.
-        ends: For each graph its outputs, by the position of the input that each one replaces; a
-            result that replaces none has the position -1.
+        ends: The outputs of each graph, by the position of the input that an output replaces; a
+            result that replaces no input has the position -1.
         index: The index of the loop.
-        since: The number of regions before; later copies are made in the body.
-        captured: Operands behind the carried ones, whatever bodies read.
-        most: The most operations of all bodies.
-        around: The ranges of outer loops with those trips in which the loop has no trip, if the
-            scope has narrower ones. Values that these trips cannot compute stay in the body.
+        since: The number of regions before the body; copies with a later number are made in the
+            body.
+        captured: The operands behind the carried operands, even if no body reads them.
+        most: The largest number of operations of all bodies together.
+        around: The ranges of outer loops, if they include trips in which this loop has no trips.
+            Values that cannot be computed in such trips stay in the body.
 
     Raises:
-        RegionRefused: a body has a step that no loop computes.
-        UndecidedError: the lengths of a body have no limit known before the loop.
+        RegionRefused: a body has an operation that a loop cannot compute.
+        UndecidedError: a length in a body has no limit that is known before the loop.
     """
     everything = [node for outputs in ends for node in outputs.values()]
     inner = _inside(everything, placeholders, index, since, around)
@@ -114,7 +115,7 @@ def close_bodies(
 
 
 def is_elementwise_beyond(body: Graph, scope: Scope, most: float) -> bool:
-    """True if a trip computes a value of more elements than `most`, and calls no library."""
+    """True if a trip calls no library and computes a value with more than `most` elements."""
     order = post_order(body.outputs)
     plain = [n for n in order if isinstance(n, Op) and not isinstance(n.primitive, Region)]
     if math.isinf(most) or any(isinstance(n.primitive, LibraryOperation) for n in plain):
@@ -138,7 +139,7 @@ def _inside(
     since: int,
     around: IndexRanges | None,
 ) -> dict[Node, None]:
-    """The nodes that each trip computes: those that depend on it, and memory that it writes."""
+    """The nodes that every trip computes: nodes that depend on the trip, and written memory."""
     order = post_order(tuple(outputs))
     inner: dict[Node, None] = dict.fromkeys(placeholders)
     for node in order:
@@ -159,7 +160,7 @@ def _inside(
 
 
 def _is_computed_in(node: Node, around: IndexRanges) -> bool:
-    """True if a value has lengths, and reads elements of its operands, in all trips of ranges."""
+    """True if a value is defined in all trips of ranges: its lengths and reads are valid."""
     if not isinstance(node, Op) or isinstance(node.primitive, LibraryOperation):
         return True
     if overwritten(node) or not around.occur_in(*map(dim, symbols_of(node))):
@@ -181,7 +182,7 @@ def _is_computed_in(node: Node, around: IndexRanges) -> bool:
 
 
 def symbols_of(node: Node) -> frozenset[Symbol]:
-    """The symbols in the lengths of a node, and of the bodies of a region."""
+    """The symbols in the lengths of a node and in the bodies of a region."""
     found = frozenset[Symbol]().union(*(length.symbols for length in lengths_of(node)))
     region = node.primitive if isinstance(node, Op) else None
     if isinstance(region, Region):
@@ -193,7 +194,7 @@ def symbols_of(node: Node) -> frozenset[Symbol]:
 
 
 def _refuse_step(node: Node, scope: Scope) -> None:
-    """Refuse a node that no plan of a body computes."""
+    """Refuse a node that the plan of a body cannot compute."""
     if not isinstance(node, Op) or isinstance(node.primitive, Region):
         return
     ranges = scope.indices
@@ -206,7 +207,7 @@ def _refuse_step(node: Node, scope: Scope) -> None:
 
 
 def _refuse_other_index(node: Node, scope: Scope) -> None:
-    """Refuse the index of a loop that has ended."""
+    """Refuse a node that uses the index of a loop that has ended."""
     ranges = scope.indices
     known = {one for one, _, _ in ranges.ranges} if isinstance(ranges, IndexRanges) else set()
     named = (symbol for length in lengths_of(node) for symbol in length.symbols)

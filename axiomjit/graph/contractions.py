@@ -1,11 +1,11 @@
-"""Sums of products over common iterators, and the projections of their operands and result.
+"""Sums of products over common iterators, and the index maps of operands and result.
 
-The dtype is that of NumPy's einsum: the common dtype of the operands, also for integers; for bools
-the sum is `any` and the product `and`. float16 is summed in float32 and rounded once.
+The dtype is the same as in NumPy's einsum: the common dtype of the operands, also for integers. For
+bools, the sum is `any` and the product is `and`. float16 is summed in float32 and rounded once.
 
-In `Projections` (OCANNL shapes) a dimension is read or written at an affine function of the
-iterators of the product space. Iterators missing in the result are reduced; the functions alone
-decide if it is written everywhere and only once.
+In `Projections`, each dimension is read or written at an affine function of the iterators of the
+product space. Iterators that are missing in the result are reduced. The functions decide if every
+element of the result is written, and if each is written only once.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from axiomjit.symbolic.index_maps import (
 )
 
 Read = tuple[Node, IndexMap]
-"""An operand and the map that reads it."""
+"""An operand, and the index map that reads it."""
 
 
 def sum_of_products(
     reads: Sequence[Read], extents: tuple[Dim, ...], rank: int, conditions: Conditions = ()
 ) -> Node:
-    """Multiply all operands at each point, and sum over the iterators from `rank` on.
+    """The sum over the iterators from `rank` on of the product of all operands.
 
-    Points that violate one of the conditions are skipped.
+    Points that violate a condition are skipped.
     """
     dtype = common(tuple(promotable(node) for node, _ in reads))
     folded = len(extents) > rank
@@ -67,19 +67,19 @@ def sum_of_products(
 
 
 AxisIndex = tuple[dict[int, int], int]
-"""Coefficients of the iterators, and an offset; symbolic if unknown."""
+"""The coefficients of the iterators, and an offset; unknown numbers are symbolic."""
 Margins = tuple[tuple[Dim, Dim], ...]
-"""For each dimension how far the operand is read before its start and after its end."""
+"""For each dimension, the distances by which reads go beyond the start and the end."""
 
 
 class Projections(Record):
     """The product space of an operation, and the index maps of its operands and its result.
 
-    The iterators run up to `extents`; the result, of this `shape`, is `written` there, and each
-    operand is `read`, up to `margins` beyond its ends. `space`, `result` and `operands` give the
-    same as numbers: for each dimension, in memory order, the coefficients of the iterators, and the
-    offset. `symbols` are the indices that are known later, by the symbols that stand for them in an
-    offset.
+    The iterators run up to `extents`. The map `written` writes the result, of the given `shape`.
+    The maps `read` read the operands, up to `margins` beyond their ends. `space`, `result` and
+    `operands` give the same facts as numbers: for each dimension, in memory order, the coefficients
+    of the iterators and the offset. `symbols` pairs each symbol in an offset with the index that it
+    represents and that is known later.
     """
 
     extents: tuple[Dim, ...]
@@ -91,12 +91,12 @@ class Projections(Record):
 
     @property
     def space(self) -> tuple[int, ...]:
-        """The extent of each iterator; symbolic if unknown."""
+        """The extent of each iterator; an unknown extent is symbolic."""
         return tuple(_number(extent) for extent in self.extents)
 
     @property
     def rank(self) -> int:
-        """The number of the result's iterators, which come first."""
+        """The number of iterators of the result; they come first."""
         return len(iterators_of(self.written))
 
     @property
@@ -116,10 +116,7 @@ class Projections(Record):
 
     @property
     def is_surjective(self) -> bool:
-        """True if every element of the result is written, so that no initial fill is needed.
-
-        False also if undecided.
-        """
+        """True if every element of the result is surely written, so it needs no initial fill."""
         seen: set[int] = set()
         for function, length in zip(self.written, self.shape, strict=True):
             if not _covers(function, length, self.extents) or seen & {*_iterators_in(function)}:
@@ -129,10 +126,7 @@ class Projections(Record):
 
     @property
     def is_injective(self) -> bool:
-        """True if no two points of the result's iterators write the same element.
-
-        False also if undecided.
-        """
+        """True if two points of the result's iterators surely never write the same element."""
         pinned: set[int] = set()
         waiting = list(self.written)
         while True:
@@ -144,8 +138,8 @@ class Projections(Record):
                 waiting.remove(function)
 
 
-def in_place(core: Node, to: Projections) -> Node:
-    """A view of values with one dimension per iterator, rearranged into the result's layout."""
+def in_result_layout(core: Node, to: Projections) -> Node:
+    """The values, which have one dimension per iterator, as a view with the shape of the result."""
     index = [iterator(0)] * to.rank
     for d, function in enumerate(to.written):
         for k in _iterators_in(function):
@@ -186,7 +180,7 @@ def _covers(function: Affine, length: Dim, extents: Sequence[Dim]) -> bool:
 
 
 def _pins(function: Affine, pinned: set[int], extents: Sequence[Dim]) -> bool:
-    """True if an index and the iterators in `pinned` determine the index's other iterators."""
+    """True if the value of an index function and the iterators in `pinned` determine all others."""
     reach = dim(0)
     open_terms = [(k, factor) for k, factor in function.terms if k not in pinned]
     for k, factor in sorted(open_terms, key=lambda term: abs(term[1].constant or 0)):

@@ -1,4 +1,4 @@
-"""Values in error messages: NumPy's dtype names, and the lengths of this call."""
+"""Texts for error messages: types with NumPy's dtype names, and lengths of the current call."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from axiomjit.symbolic.dims import Dim, current_scope
 
 
 def describe_length(length: Dim) -> str:
-    """The value of a length, without a guard; its name if it is data-dependent or unknown."""
+    """The text of a length: its value in this call, or its name if the value is not known."""
     if data_dependent_in(length):
         return str(length)
     try:
@@ -20,12 +20,12 @@ def describe_length(length: Dim) -> str:
 
 
 def describe_shape(shape: tuple[Dim, ...]) -> str:
-    """A shape in known numbers, e.g. `[3, 100]`."""
+    """The text of a shape with its known lengths, such as `[3, 100]`."""
     return "[" + ", ".join(map(describe_length, shape)) + "]"
 
 
 def describe_type(value: object) -> str:
-    """The type of a value, e.g. `float64[3, 100]`, `a Python float` or `a str`."""
+    """The text of a value's type, such as `float64[3, 100]`, `a Python float` or `a str`."""
     if not isinstance(value, Node):
         return f"a {type(value).__name__}"
     if value.weak:
@@ -34,13 +34,13 @@ def describe_type(value: object) -> str:
 
 
 def describe_call(name: str, *operands: object) -> str:
-    """A call with the types of its operands, e.g. `add(float64[3], a str)`."""
+    """The text of a call with the types of its operands, such as `add(float64[3], a str)`."""
     types = (describe_type(value).removesuffix(_explain_masks(value)) for value in operands)
     return f"{name}({', '.join(types)}){_explain_masks(*operands)}"
 
 
 def _explain_masks(*values: object) -> str:
-    """An explanation of the data-dependent lengths in some shapes; empty if there are none."""
+    """An explanation of the data-dependent lengths of values; an empty text if there are none."""
     lengths = (length for v in values if isinstance(v, Node) for length in v.shape)
     names = sorted(symbol.name for symbol in data_dependent_in(*lengths))
     if not names:

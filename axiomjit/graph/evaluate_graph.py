@@ -1,4 +1,4 @@
-"""The meaning of a graph, in NumPy: the tests' oracle, and the path without Numba."""
+"""The NumPy evaluator of graphs: the reference for tests, and the path without compiler."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ Array = np.ndarray
 def evaluate_graph(
     graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int]
 ) -> tuple[Array, ...]:
-    """Return the outputs of a graph for arguments (an array or number per input) and lengths.
+    """Return the outputs of a graph for lengths, and for an array or number per input.
 
-    Results never share memory with each other; only an output that is a view of an argument shares
-    memory with that argument, as in NumPy. NumPy itself issues floating-point warnings.
+    Results never share memory with each other. An output that is a view of an argument shares
+    memory with the argument, as in NumPy. Floating-point warnings are NumPy's own.
 
     Raises:
         OtherLengthError: a guard of a data-dependent length does not hold.
@@ -63,7 +63,7 @@ def evaluate_graph(
 def _evaluate_all(
     graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int]
 ) -> tuple[tuple[Array, ...], dict[Symbol, int]]:
-    """The outputs of a graph, and all its lengths, data-dependent ones included."""
+    """The outputs of a graph, and all its lengths, with the data-dependent lengths."""
     values: dict[Node, Array] = {}
     written: dict[Node, list[Array]] = {}
     known = dict(lengths)
@@ -94,10 +94,10 @@ def run_in_numpy(
     lengths: Mapping[Symbol, int],
     given: Sequence[object] | None = None,
 ) -> list[Array]:
-    """The results, after the program's writes into its arguments.
+    """The results of a graph, after its writes into the arguments.
 
-    Views of an argument's final value are views of the argument. The arrays to
-    write into are `given`, by default the arguments.
+    A result that is a view of an argument's final value is a view of the argument itself. The
+    writes go into the arrays of `given`, by default the arguments.
     """
     values, known = _evaluate_all(graph, arguments, lengths)
     written = [(given or arguments)[position] for position in graph.writes]
@@ -148,9 +148,9 @@ def _evaluate_op(op: Op, operands: Sequence[Array], lengths: Mapping[Symbol, int
     if op.primitive is GATHER:
         return _gather(op, operands, extents, lengths)
     if isinstance(op.primitive, LibraryOperation):
-        return _library(op, op.primitive, operands, lengths)
+        return _run_library(op, op.primitive, operands, lengths)
     if isinstance(op, Update):
-        return _changed(op, operands, extents, lengths)
+        return _updated(op, operands, extents, lengths)
     if op.conditions:
         return _within_conditions(op, operands, extents, lengths)
     reads = [
@@ -161,7 +161,7 @@ def _evaluate_op(op: Op, operands: Sequence[Array], lengths: Mapping[Symbol, int
     if is_scan(op):
         return _scan(op, reads[0])
     if is_view(op):
-        return _seen(op, op.primitive.evaluate(reads[0]))
+        return _checked_view(op, op.primitive.evaluate(reads[0]))
     if op.primitive.name == "view":
         value = reads[0]
     elif op.primitive is PRODUCT or _is_contraction(op):
@@ -184,7 +184,7 @@ def _evaluate_op(op: Op, operands: Sequence[Array], lengths: Mapping[Symbol, int
 def _run_region(
     region: Region, operands: Sequence[Array], lengths: Mapping[Symbol, int]
 ) -> tuple[Array, list[Array]]:
-    """The number of trips of a loop or branch, and the storages after it."""
+    """The number of trips of a loop or branch, and its storages after the last trip."""
     arrays = [np.array(one, order="K") for one in operands[: region.overwrites]]
     given = [*arrays, *operands[region.overwrites :]]
 
@@ -211,7 +211,7 @@ def _run_region(
 def _within_conditions(
     op: Op, operands: Sequence[Array], extents: tuple[int, ...], lengths: Mapping[Symbol, int]
 ) -> Array:
-    """The result over the points that satisfy all conditions, box by box."""
+    """The result of an op over the points that satisfy all conditions, computed box by box."""
     conditions = at_lengths(op.conditions, lengths)
     if isinstance(op.fold, StateFold):
         pairs = zip(operands, op.maps, strict=True)
@@ -244,13 +244,13 @@ def _scan(op: Op, value: Array) -> Array:
     return _as_array(op.fold.reduce.accumulate(state, axis=-1), op)
 
 
-def _library(
+def _run_library(
     op: Op,
     operation: LibraryOperation,
     operands: Sequence[Array],
     lengths: Mapping[Symbol, int],
 ) -> Array:
-    """The result of a library operation, with each operand along its own iterators."""
+    """The result of a library operation; each operand has one dimension per iterator of its own."""
     extents = tuple(evaluate(length, lengths) for length in op.extents)
     labels = operand_iterators(op)
     views = []
@@ -268,7 +268,7 @@ def _library(
 def _gather(
     op: Op, operands: Sequence[Array], extents: tuple[int, ...], lengths: Mapping[Symbol, int]
 ) -> Array:
-    """The first operand at the positions in the others."""
+    """The elements of the first operand at the positions that the other operands hold."""
     shape = extents[: op.rank]
     if 0 in shape:
         return np.empty(shape, op.dtype)
@@ -281,10 +281,10 @@ def _gather(
     return np.asarray(values[(*here, *positions)])
 
 
-def _changed(
+def _updated(
     op: Update, operands: Sequence[Array], extents: tuple[int, ...], lengths: Mapping[Symbol, int]
 ) -> Array:
-    """The first operand with the second written into it, at positions in C order."""
+    """A copy of the first operand into which the second is written, in C order."""
     changed, shape = np.array(operands[0], order="K"), extents[: op.rank]
     if 0 in shape:
         return changed
@@ -307,7 +307,7 @@ def _changed(
 
 
 def _join(op: Op, operands: Sequence[Array], lengths: Mapping[Symbol, int]) -> Array:
-    """Each operand in its region."""
+    """The array in which each operand fills its region."""
     result = np.empty(tuple(evaluate(length, lengths) for length in op.extents), op.dtype)
     filled = 0
     for value, index, region in zip(operands, op.maps, op.regions, strict=True):
@@ -320,7 +320,7 @@ def _join(op: Op, operands: Sequence[Array], lengths: Mapping[Symbol, int]) -> A
     return result
 
 
-def _seen(op: Op, value: Array) -> Array:
+def _checked_view(op: Op, value: Array) -> Array:
     if op.primitive.name == "read_only":
         value.flags.writeable = False
     return value
@@ -335,7 +335,7 @@ def _is_contraction(op: Op) -> bool:
 
 
 def _contract(op: Op, reads: Sequence[Array], extents: tuple[int, ...]) -> Array:
-    """A sum of products, computed without storing all products."""
+    """The sum of products, computed without storing all products."""
     every = list(range(len(extents)))
     assert op.fold is not None
     state = op.fold.state_dtype(op.dtype)
@@ -356,19 +356,19 @@ def _contract(op: Op, reads: Sequence[Array], extents: tuple[int, ...]) -> Array
 def read(
     value: Array, index: IndexMap, extents: tuple[int, ...], lengths: Mapping[Symbol, int]
 ) -> Array:
-    """An operand as its op reads it: a view with one dimension per iterator."""
+    """The view of an operand that its op reads, with one dimension per iterator."""
     if 0 in extents:
         return np.empty(extents, value.dtype)
     first, strides = strides_through(
         index, value.strides, len(extents), lambda length: evaluate(length, lengths)
     )
-    return np.asarray(_Elsewhere(value, first, extents, strides))
+    return np.asarray(_ShiftedView(value, first, extents, strides))
 
 
 def _read_clipped(
     value: Array, index: IndexMap, extents: Sequence[int], lengths: Mapping[Symbol, int]
 ) -> Array:
-    """A copy of an operand as its op reads it; beyond its ends the end elements repeat."""
+    """The elements that an op reads; beyond the ends of the operand, the end elements repeat."""
     places = []
     for function, length in zip(index, value.shape, strict=True):
         place = np.full((1,) * len(extents), evaluate(function.offset, lengths))
@@ -381,8 +381,8 @@ def _read_clipped(
     return np.broadcast_to(value[tuple(places)] if places else value, tuple(extents))
 
 
-class _Elsewhere:
-    """An array interface at an element of an array; a map may step beyond a dense dimension."""
+class _ShiftedView:
+    """An array interface that starts at an element of an array, with any strides."""
 
     def __init__(
         self, base: Array, first: int, shape: tuple[int, ...], strides: tuple[int, ...]

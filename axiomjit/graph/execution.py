@@ -1,7 +1,7 @@
-"""Running graphs: the interface between front ends and the compiler.
+"""The interface between front ends and the compiler: it runs graphs.
 
-Front ends never import passes or runtime. They call `run`. `dispatch` installs with `install` the
-functions that run compiled graphs; until then, the NumPy evaluator runs graphs.
+Front ends never import passes or the runtime; they call `run`. With `install`, `dispatch` provides
+the functions that run compiled graphs. Until then, the NumPy evaluator runs graphs.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _installed: dict[str, Any] = {}
 
 
 def install(**functions: Any) -> dict[str, Any]:
-    """Install implementations from later packages, each under its name here.
+    """Install implementations of functions of this module, which later packages provide.
 
-    None restores the default. `run` returns arrays that share no memory with arguments, with arrays
-    that the graph holds, or with results of earlier calls.
+    The value None restores the default. An implementation of `run` returns arrays that share no
+    memory with arguments, with arrays that the graph holds, or with results of earlier calls.
 
     Returns:
         The functions previously installed under these names.
@@ -44,15 +44,15 @@ def add_native_entry(
     in_tuple: bool | None,
     finish: Finish,
 ) -> None:
-    """Answer further calls like the last one natively, if possible.
+    """Answer later calls like the last call natively, if possible.
 
     Args:
-        function: The callable, called with exactly these arguments.
-        graph: The graph it runs.
-        arguments: As for `run`.
-        lengths: As for `run`.
-        in_tuple: True if it returns a tuple of all results, False for the only result itself; None
-            for other returns.
+        function: The callable, which is called with exactly these arguments.
+        graph: The graph that the callable runs.
+        arguments: The arguments of `run`.
+        lengths: The value of every symbol in the graph.
+        in_tuple: True if the callable returns a tuple of all results, False if it returns the only
+            result, None for other return values.
         finish: Converts the graph's results to the return value of the callable.
     """
     if _installed.get("add_native_entry") and _installed["run"]:
@@ -62,13 +62,13 @@ def add_native_entry(
 def chosen_orders(
     graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int], places: Sequence[int]
 ) -> Mapping[int, tuple[int, ...]]:
-    """The fastest order of dimensions in memory for some arguments, outermost first.
+    """For selected arguments, the order of dimensions in memory that is fastest, outermost first.
 
     Args:
         graph: The graph to run.
-        arguments: As for `run`; those at `places` are in C order.
-        lengths: As for `run`.
-        places: The positions of arguments whose order may be chosen.
+        arguments: The arguments of `run`; those at `places` are in C order.
+        lengths: The value of every symbol in the graph.
+        places: The positions of the arguments whose order is free.
     """
     orders = _installed.get("chosen_orders", lambda *_: {})
     found: Mapping[int, tuple[int, ...]] = orders(graph, arguments, lengths, places)
@@ -76,10 +76,10 @@ def chosen_orders(
 
 
 def in_arrays(values: Sequence[Any]) -> Sequence[Any]:
-    """The values, with NumPy arrays in the places of containers of other libraries.
+    """The values, with NumPy arrays in place of containers of other libraries.
 
     Raises:
-        GraphTypeError: a container holds no numbers that NumPy has, or is no array of them.
+        GraphTypeError: a container does not hold numbers of a NumPy dtype, or is not an array.
         GraphValueError: elements are missing, or pandas would align the operands first.
     """
     for one in values:
@@ -91,29 +91,29 @@ def in_arrays(values: Sequence[Any]) -> Sequence[Any]:
 
 
 def by_names(name: str, *given: Any) -> Any:
-    """The result of a function of arrays for DataArrays, whose dimensions pair by their names.
+    """The result of a function for DataArrays, whose dimensions are matched by name.
 
     Args:
         name: The function's name in `interop/named_dimensions.py`.
-        given: Its arguments.
+        given: The arguments of the function.
     """
     return _installed["by_names"](name, *given)
 
 
 def lower(graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int]) -> Any:
-    """Return every stage of lowering; nothing is run."""
+    """Return all stages of lowering, without running the graph."""
     return _installed["lower"](graph, arguments, lengths)
 
 
 def run(
     graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int]
 ) -> tuple[np.ndarray, ...]:
-    """The results of a graph, as fresh arrays, after its writes into the arguments.
+    """The results of a graph, as new arrays, after its writes into the arguments.
 
     Args:
         graph: The graph to run; inputs are numbered in the order of `arguments`.
-        arguments: One array or number per input, of the input's dtype and shape.
-        lengths: The length of every symbol in the graph.
+        arguments: An array or number for each input, with the dtype and shape of the input.
+        lengths: The value of every symbol in the graph.
     """
     runner = _installed.get("run") or _evaluate
     results: list[np.ndarray] = []
@@ -139,7 +139,7 @@ def run_in_numpy(
     lengths: Mapping[Symbol, int],
     given: Sequence[object] | None = None,
 ) -> list[np.ndarray]:
-    """Call `evaluate_graph.run_in_numpy`, imported only if nothing can be compiled."""
+    """Call `evaluate_graph.run_in_numpy`, which is imported only when it is needed."""
     late = lazy_import("axiomjit.graph.evaluate_graph")
     values: list[np.ndarray] = late.run_in_numpy(graph, arguments, lengths, given)
     return values
@@ -148,7 +148,7 @@ def run_in_numpy(
 def lend(
     function: Any, harmless: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> Callable[[], Any] | None:
-    """A call with lazy arrays in the places of arrays; None if NumPy has to run the function."""
+    """A call with lazy arrays in place of arrays; None if NumPy must run the function."""
     found: Callable[[], Any] | None = _installed["lend"](function, harmless, args, kwargs)
     return found
 
@@ -156,7 +156,7 @@ def lend(
 def _evaluate(
     graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int]
 ) -> tuple[np.ndarray, ...]:
-    """The evaluator's outputs, copied if they share memory with arguments or constants."""
+    """The outputs of the evaluator, copied if they may share memory with arguments or constants."""
     taken = {id(argument) for argument in arguments}
     taken |= {id(node.array) for node in graph.nodes if isinstance(node, Constant)}
     values = [np.asarray(v, order="C") for v in run_in_numpy(graph, arguments, lengths)]

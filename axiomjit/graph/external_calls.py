@@ -1,9 +1,10 @@
-"""Calls of NumPy's own functions and ufuncs as operations of a program, on entire operands.
+"""Calls of NumPy's own functions and ufuncs on entire operands, as operations of a program.
 
-An `ArrayCall` calls a function of arrays whose results have known shapes and dtypes. With several
-results it is one operation per result, on the same operands; a plan calls it once for all used
-results. `ufunc_step` does so for ufuncs without a primitive. The results of an `ExternalCall` are
-known only from a probe; a result of another shape or dtype is rejected.
+An `ArrayCall` calls a function of arrays whose results have known shapes and dtypes. A function
+with several results becomes one operation per result, on the same operands; a plan calls the
+function once for all results in use. `ufunc_step` makes operations of ufuncs without a primitive.
+The results of an `ExternalCall` are inferred by a probe; a result with another shape or dtype is
+rejected.
 """
 
 from __future__ import annotations
@@ -53,23 +54,23 @@ from axiomjit.symbolic.dims import Dim, current_scope, product
 from axiomjit.symbolic.index_maps import iterator, permutation
 
 Options = tuple[tuple[str, Any], ...]
-"""Keyword arguments of a function, by name."""
+"""The keyword arguments of a function, as pairs of name and value."""
 Shape = tuple[Dim, ...]
 Lengths = tuple[int | None, ...]
 
 
 class Extent(Record):
-    """An option that equals a length of the result, which is known when the function is called."""
+    """An option whose value is a length of the result, known when the function is called."""
 
     dimension: int
 
 
 class ArrayFunction(Record):
-    """The evaluation of a library operation: it calls a function of arrays and selects one result.
+    """The evaluation of a library operation: call a function of arrays, and select one result.
 
-    `part` is the number of the selected result, None for a function with one. If the number of a
-    dimension is `measured`, the result is its length. Options are numbers, names, None, or an
-    `Extent`.
+    `part` is the number of the selected result, None for a function with a single result. If
+    `measured` is the number of a dimension, the result is the length of this dimension. Options are
+    numbers, names, None, or an `Extent`.
     """
 
     name: str
@@ -79,7 +80,7 @@ class ArrayFunction(Record):
     measured: int | None = None
 
     def bound(self, shape: Lengths) -> Callable[..., Any]:
-        """The function with its options bound, for a result of this shape."""
+        """The function with its options filled in, for a result of this shape."""
         options = {
             name: shape[value.dimension] if isinstance(value, Extent) else value
             for name, value in self.options
@@ -87,10 +88,10 @@ class ArrayFunction(Record):
         return partial(self.function, **options) if options else self.function
 
     def selected(self, made: Any, dtype: DType, shape: Lengths) -> np.ndarray:
-        """Select and check one result of a call; a length in `shape` is None if unknown.
+        """A result of a call, with checked shape and dtype; an unknown length in `shape` is None.
 
         Raises:
-            OtherResultError: the shape or dtype of the result differs from the inferred one.
+            OtherResultError: the result has another shape or dtype than inferred.
         """
         one = made if self.part is None else made[self.part]
         if self.measured is not None:
@@ -103,12 +104,12 @@ class ArrayFunction(Record):
         return one
 
     def selected_copy(self, made: Any, dtype: DType, shape: Lengths) -> np.ndarray:
-        """The selected result, in its own memory and in C order."""
+        """The selected result, in memory of its own and in C order."""
         one = self.selected(made, dtype, shape)
         return one if one.base is None and one.flags.carray else one.copy()
 
     def __call__(self, operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
-        """Evaluate into `out`."""
+        """Call the function, and write the selected result into `out`."""
         made = self.bound(out.shape)(*operands)
         out[...] = self.selected(made, out.dtype, out.shape)
 
@@ -118,18 +119,18 @@ class ArrayFunction(Record):
         return any(isinstance(value, Extent) for _, value in self.options)
 
     def direct_function(self, *layout: object) -> Callable[..., Any] | None:
-        """The function itself, if no option depends on lengths."""
+        """The function with its options; None if an option is a length."""
         return None if self.needs_shape else self.bound(())
 
 
 def _fits(found: tuple[int, ...], shape: Lengths) -> bool:
-    """True if a shape equals one with some unknown lengths."""
+    """True if a shape equals another shape, in which None is an unknown length."""
     pairs = zip(found, shape, strict=False)
     return len(found) == len(shape) and all(n is None or m == n for m, n in pairs)
 
 
 def _resolved(options: Options) -> Options:
-    """The options with symbolic integers fixed to this call's values."""
+    """The options, with symbolic integers fixed to their values in this call."""
     return tuple((name, _number(value)) for name, value in options)
 
 
@@ -139,22 +140,22 @@ def _number(value: Any) -> Any:
     return int(value) if isinstance(value, Dim) else value
 
 
-class WithArrays(Record):
-    """Calls a function with the arrays after the first as arguments of these names."""
+class WithNamedArrays(Record):
+    """A function whose arrays after the first are passed as keyword arguments."""
 
     function: Callable[..., Any]
     names: tuple[str, ...]
 
     def __call__(self, first: np.ndarray, *arrays: np.ndarray, **options: Any) -> Any:
-        """Call the function."""
+        """Call the function with the arrays under their names."""
         return self.function(first, **dict(zip(self.names, arrays, strict=True)), **options)
 
 
 class ArrayCall(Record):
-    """A call of a NumPy function on nodes; its results become nodes.
+    """A call of a NumPy function with nodes as operands; each result becomes a node.
 
-    `additions(shapes, labels)` is its cost; `may_raise` and `is_speculative` are those of
-    `LibraryOperation`.
+    `additions(shapes, labels)` returns the cost of the call. `may_raise` and `is_speculative` are
+    passed to `LibraryOperation`.
     """
 
     name: str
@@ -166,10 +167,10 @@ class ArrayCall(Record):
     is_speculative: bool = False
 
     def dtypes(self, length: int = 1) -> tuple[DType, ...]:
-        """The dtypes of its results, which do not depend on values.
+        """The dtypes of the results, which do not depend on values.
 
-        They are found by a call with arrays of ones, whose lengths are all `length`; its error is
-        NumPy's.
+        A trial call with arrays of ones finds the dtypes; all lengths of these arrays are `length`.
+        The trial call may raise an error of NumPy.
         """
         kinds = tuple((node.dtype, len(node.shape)) for node in self.operands)
         known = tuple((k, v) for k, v in _resolved(self.options) if not isinstance(v, Extent))
@@ -178,7 +179,7 @@ class ArrayCall(Record):
     def length(self, part: int | None = None, dimension: int = 0) -> Dim:
         """The data-dependent length of a dimension of a result.
 
-        The program calls the function once for this length and all results.
+        The program calls the function only once, for this length and all results.
         """
         count = self.result((), INT, part, dimension)
         return data_dependent_length(current_scope(), count)
@@ -192,9 +193,9 @@ class ArrayCall(Record):
         *,
         number: bool = False,
     ) -> Node:
-        """The node of a result, or of the length of one of its dimensions.
+        """The node of a result, or of the length of one dimension of a result.
 
-        `number` marks a Python number.
+        With `number`, the result is a Python number.
         """
         ranks = tuple(len(node.shape) for node in self.operands)
         evaluate = ArrayFunction(self.name, self.function, _resolved(self.options), part, measured)
@@ -222,23 +223,23 @@ class ArrayCall(Record):
         return may_fail(made) if self.may_raise else made
 
     def results(self, *shapes: Shape) -> tuple[Node, ...]:
-        """The nodes of all its results, in order."""
+        """The nodes of all results, in order."""
         dtypes = self.dtypes()
         every = zip(shapes, dtypes, strict=True)
         return tuple(self.result(shape, dtype, k) for k, (shape, dtype) in enumerate(every))
 
 
 class NumberStore(Record):
-    """Stores a Python or NumPy number in an element of a dtype, while the program runs."""
+    """A function that stores a Python or NumPy number in an element of a dtype, at run time."""
 
     dtype: DType
     is_python: bool
 
     def __call__(self, number: np.ndarray) -> np.ndarray:
-        """The element.
+        """The element with this number.
 
         Raises:
-            UnfitNumberError: NumPy raises an error.
+            UnfitNumberError: NumPy refuses to store the number.
         """
         element = np.empty((), self.dtype)
         try:
@@ -249,10 +250,10 @@ class NumberStore(Record):
 
 
 def stored_elements(value: Any, dtype: DType) -> Any:
-    """Nested lists with each number stored by NumPy's rules in an element of a dtype.
+    """Nested lists in which each number is stored in an element of a dtype, by NumPy's rules.
 
     Raises:
-        As `stored_number`.
+        The errors of `stored_number`.
     """
     if isinstance(value, list | tuple):
         return [stored_elements(one, dtype) for one in value]
@@ -261,10 +262,10 @@ def stored_elements(value: Any, dtype: DType) -> Any:
 
 
 def stored_number(value: Node, dtype: DType) -> Node:
-    """A number checked to fit an element of a dtype; an array is returned unchanged.
+    """A number that was checked to fit an element of a dtype; an array is returned unchanged.
 
-    A known number is stored in a trial array, which raises NumPy's errors. The program
-    checks an unknown number before it writes anything; if it does not fit, NumPy runs the call.
+    A known number is stored in a trial array, which raises NumPy's errors. The program checks an
+    unknown number before it writes anything; if the number does not fit, NumPy runs the call.
 
     Raises:
         TypeError, ValueError, OverflowError: the dtype cannot hold the number.
@@ -284,7 +285,7 @@ def stored_number(value: Node, dtype: DType) -> Node:
 
 
 def _may_not_fit(value: Node, dtype: DType) -> bool:
-    """True if NumPy may refuse to store a number; it wraps NumPy scalars in unsigned elements."""
+    """True if NumPy may refuse to store a number; NumPy scalars wrap in unsigned elements."""
     if isinstance(value, LengthNode) or np.can_cast(value.dtype, dtype):
         return False
     return (is_real(value.dtype) or is_complex(value.dtype)) and (
@@ -301,13 +302,13 @@ def raise_numpy_error(function: Callable[..., Any], *operands: Node, **options: 
 
 
 def as_named_tuple(kind: Any, *nodes: Node) -> tuple[Node, ...]:
-    """The nodes of several results in a named tuple of NumPy."""
+    """The nodes of several results, in one of NumPy's named tuples."""
     named: tuple[Node, ...] = kind(*nodes)
     return named
 
 
 CALL_WEIGHT: Final = 30
-"""Default cost of an element of the first operand, in additions."""
+"""The default cost per element of the first operand, in additions."""
 
 
 @lru_cache(maxsize=1024)
@@ -317,7 +318,7 @@ def _dtypes(
     options: Options,
     length: int,
 ) -> tuple[DType, ...]:
-    """The result dtypes of a function for operands of these dtypes and ranks."""
+    """The dtypes of a function's results for operands with these dtypes and ranks."""
     with np.errstate(all="ignore"):
         made = function(
             *(np.ones((length,) * rank, dtype) for dtype, rank in kinds), **dict(options)
@@ -325,19 +326,19 @@ def _dtypes(
     return tuple(np.asarray(one).dtype for one in (made if isinstance(made, tuple) else (made,)))
 
 
-def shared(operation: LibraryOperation) -> object:
-    """The key shared by all results of one call; None for a call with one result."""
+def call_key(operation: LibraryOperation) -> object:
+    """The key that all results of one call share; None if there is no `ArrayFunction`."""
     one = operation.evaluate
     return (one.function, one.options) if isinstance(one, ArrayFunction) else None
 
 
 def cubic_cost(shapes: Shapes, labels: Labels) -> Dim:
-    """The cost of operations on stacks of matrices: the cube of their length."""
+    """The cost of an operation on stacks of matrices, proportional to the cube of their length."""
     return product(shapes[0]) * shapes[0][-1] * 4
 
 
-def in_order(operation: LibraryOperation, node: Node, axis: int) -> Node:
-    """The elements sorted along a dimension; for ARGSORT their positions."""
+def sorted_along(operation: LibraryOperation, node: Node, axis: int) -> Node:
+    """The elements sorted along a dimension; for ARGSORT, the positions that sort them."""
     return _along(operation, node, axis)
 
 
@@ -354,7 +355,7 @@ def _along(operation: LibraryOperation, node: Node, axis: int) -> Node:
 def bits_of(words: Node, dtype: DType) -> Node:
     """Reinterpret groups of four words as elements of a dtype, in one dimension.
 
-    The words are uint32 of shape (n, 4); n groups of 16 bytes are 16 n / itemsize elements.
+    The words are uint32 of shape (n, 4). The n groups of 16 bytes become 16 n / itemsize elements.
     """
     groups, four = words.shape
     extents = (groups * (16 // dtype.itemsize), groups, four)
@@ -364,14 +365,14 @@ def bits_of(words: Node, dtype: DType) -> Node:
 
 
 def stored(node: Node) -> Node:
-    """The node, or a copy if it has no storage, such as a broadcast number."""
+    """The node, or a copy if the node has no memory, as a broadcast number."""
     base = base_of(node)
     has_memory = isinstance(base, Op | Constant) or (isinstance(base, Input) and not base.weak)
     return node if has_memory else builder.elementwise(COPY, node)
 
 
 def may_fail(node: Op) -> Op:
-    """Mark a node that may raise an error: as in NumPy, it is computed even if nothing reads it."""
+    """Mark a node that may raise an error; it is computed even if nothing reads it, as in NumPy."""
     following = current()
     if following is not None:
         following.may_fail.append(node)
@@ -380,16 +381,16 @@ def may_fail(node: Op) -> Op:
 
 
 UFUNC_WEIGHT: Final = 20
-"""Cost of one element of a result, in additions."""
+"""The cost per element of a result, in additions."""
 MODULES: Final = ("numpy", "scipy.special")
-"""Modules in which ufuncs are looked up by name."""
+"""The modules in which ufuncs are looked up by name."""
 count_external_call: Final = counter("opaque_calls")
 
 
 class UfuncCall(Record):
-    """The evaluation of one result of a ufunc step.
+    """The evaluation of one result of a ufunc without a primitive.
 
-    `given` has an entry per input: a number, or None for the next operand.
+    `given` has an entry per input: a known number, or None for the next operand.
     """
 
     ufunc: np.ufunc
@@ -397,7 +398,7 @@ class UfuncCall(Record):
     result: int
 
     def __call__(self, operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
-        """Write the result into `out`."""
+        """Call the ufunc, and write the result into `out`."""
         count_external_call()
         arrays = iter(operands)
         inputs = [next(arrays) if value is None else value for value in self.given]
@@ -407,7 +408,7 @@ class UfuncCall(Record):
 
 
 def ufunc_name(ufunc: np.ufunc) -> str:
-    """The ufunc's name qualified by its module, if found."""
+    """The name of a ufunc, qualified by its module if the module is found."""
     name = ufunc.__name__
     for module in MODULES:
         if getattr(imported(module), name, None) is ufunc:
@@ -416,13 +417,13 @@ def ufunc_name(ufunc: np.ufunc) -> str:
 
 
 def ufunc_step(ufunc: np.ufunc, operands: Sequence[Node], **options: Any) -> tuple[Node, ...]:
-    """The results of a ufunc of broadcast operands, each a step of the program.
+    """The results of a ufunc of broadcast operands; each is an operation of the program.
 
-    Options are NumPy's `dtype`, `signature` and `casting`.
+    The options are NumPy's `dtype`, `signature` and `casting`.
 
     Raises:
         GraphTypeError: NumPy has no loop for these operands.
-        UnsupportedError: its elements are of a dtype that is not compiled.
+        UnsupportedError: the loop has a dtype that is not compiled.
     """
     name = ufunc_name(ufunc)
     loop = loop_with(ufunc, operands, **options)
@@ -457,7 +458,7 @@ def loop_with(
     """The dtypes of the operands and results of the loop that NumPy runs.
 
     Raises:
-        GraphTypeError, UnsupportedError: as `ufunc_step`.
+        GraphTypeError, UnsupportedError: the loop is refused, as in `ufunc_step`.
     """
     if dtype is not None:
         options["signature"] = (*[None] * ufunc.nin, *[dtype] * ufunc.nout)
@@ -486,12 +487,12 @@ Array = np.ndarray
 
 
 class Operand(Record):
-    """Marks the place of the next operand, which is an array, a NumPy scalar or a Python number."""
+    """A placeholder for an operand: an array, a NumPy scalar or a Python number, by its `kind`."""
 
     kind: str
 
     def of(self, array: Array) -> Any:
-        """The operand's value as this kind; an array is read-only."""
+        """The value of the operand as this kind; an array is passed as a read-only view."""
         if self.kind == "number":
             return array.item()
         if self.kind == "scalar":
@@ -502,7 +503,7 @@ class Operand(Record):
 
 
 class Result(Record):
-    """The inferred result: an array, a scalar or a Python number of a shape and dtype."""
+    """An inferred result: an array, a NumPy scalar or a Python number, with shape and dtype."""
 
     shape: tuple[Dim, ...]
     dtype: DType
@@ -511,7 +512,7 @@ class Result(Record):
 
 
 class ExternalCall(Record):
-    """A call of a function with all its arguments fixed but the operands."""
+    """A call of a function in which all arguments except the operands are fixed."""
 
     name: str
     function: Callable[..., Any]
@@ -522,7 +523,7 @@ class ExternalCall(Record):
     __hash__ = object.__hash__
 
     def of(self, arrays: Sequence[Array]) -> tuple[list[object], Structure]:
-        """Call the function; return the leaves of its result and the structure around them."""
+        """Call the function, and return the leaves and the structure of its result."""
         operands = iter(arrays)
         whole: Any = unflatten_tree(self.structure, self._filled(operands))
         args, kwargs = whole
@@ -534,9 +535,9 @@ class ExternalCall(Record):
 
 
 class ProbedCall(Record):
-    """A call, and its result as inferred by probes: containers of arrays and scalars.
+    """A call, and the result that probes inferred: containers of arrays and scalars.
 
-    `values` are the leaves, with a `Result` in place of each array or scalar.
+    `values` are the leaves of the result, with a `Result` in place of each array or scalar.
     """
 
     call: ExternalCall
@@ -552,10 +553,11 @@ class ProbedCall(Record):
         return [value for value in self.values if isinstance(value, Result)]
 
     def __call__(self, *arrays: Array) -> object:
-        """Call the function; the caller compares shapes and dtypes of the results.
+        """Call the function, and return its arrays and scalars; the caller checks their shapes.
 
         Raises:
-            OtherResultError: the results are not as inferred, or the function raises an error.
+            OtherResultError: the result differs from the inferred result, or the function raises an
+                error.
         """
         count_external_call()
         name = self.call.name
@@ -571,7 +573,7 @@ class ProbedCall(Record):
         return made if len(made) > 1 else made[0]
 
     def nodes(self, operands: Sequence[Node]) -> list[Node]:
-        """A node for each result, all of one call."""
+        """The node of each result; all belong to the same call."""
         call = ArrayCall(self.call.name, self, tuple(operands), may_raise=True, is_speculative=True)
         parts = range(len(self.results)) if len(self.results) > 1 else (None,)
         pairs = zip(self.results, parts, strict=True)

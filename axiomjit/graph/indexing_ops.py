@@ -1,8 +1,8 @@
-"""Elements at positions in arrays, and elements selected by masks.
+"""Gathers: the elements of an array at positions, and the elements that a mask selects.
 
-A gather checks that positions are within the length, then reads through them. The number of
-elements that a mask selects is a data-dependent length: `with_counts` adds the counts to a graph,
-and `counted` computes other lengths from them.
+A gather checks that the positions are within the length, then reads the elements. The number of
+elements that a mask selects is a data-dependent length. `with_counts` adds these counts to a graph,
+and `counted` computes other lengths from the counts.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ LOWEST, HIGHEST = (Scalar(INT, INT.type(end), False) for end in value_range(INT)
 STORED: Final = (*PACKS, SAVE, MATERIALIZE)
 """Primitives whose results are always stored in memory."""
 Position = tuple[Node, IndexMap]
-"""Nonnegative positions, and the map from points of the result to them."""
+"""Nonnegative positions, and the map from points of the result to the positions."""
 
 
 def gather(
@@ -65,14 +65,14 @@ def gather(
     shape: tuple[Dim, ...],
     lengths: Sequence[Dim],
 ) -> Node:
-    """The values at positions, at each point of a shape.
+    """The elements of an array at positions, for each point of a shape.
 
     Args:
         values: The array to read.
-        index: The map to it from the points of the shape, followed by the positions.
+        index: The map of the array, over the points of the shape, then the positions.
         positions: The int64 nodes of the positions, all within their lengths.
         shape: The shape of the result.
-        lengths: The length that bounds each of the positions.
+        lengths: For each of the positions, the length of the dimension that it indexes.
     """
     if not positions:
         return builder.elementwise(COPY, builder.view(values, index, shape))
@@ -85,9 +85,9 @@ def checked_positions(positions: Node, length: Dim, axis: int, shape: tuple[Dim,
     """Nonnegative int64 positions, checked to be within the length.
 
     Args:
-        positions: Integers; negative ones count from the end.
+        positions: Integers; negative integers count from the end.
         length: The length of the indexed dimension.
-        axis: The number of that dimension, for the error.
+        axis: The number of the indexed dimension, for the error.
         shape: The shape to broadcast to; an empty shape skips the check.
 
     Raises:
@@ -101,7 +101,7 @@ def checked_positions(positions: Node, length: Dim, axis: int, shape: tuple[Dim,
     if following is not None and following.region is not None:
         checked: Node = following.region.checked(wide, length)
         return checked
-    within = may_fail(_within(positions, wide, length, axis, shape))
+    within = may_fail(_checked_length(positions, wide, length, axis, shape))
     behind = builder.elementwise(PRIMITIVES["add"], wide, within)
     from_end = builder.elementwise(PRIMITIVES["less"], wide, ZERO)
     return builder.elementwise(WHERE, from_end, behind, wide)
@@ -113,10 +113,13 @@ def not_integers_error(asked: str, what: str) -> GraphTypeError:
     return GraphTypeError(asked, f"{what} that are no integers", remedy, user_location())
 
 
-def _within(positions: Node, wide: Node, length: Dim, axis: int, shape: tuple[Dim, ...]) -> Op:
-    """The length, after a check that all positions (as int64: `wide`) are within it.
+def _checked_length(
+    positions: Node, wide: Node, length: Dim, axis: int, shape: tuple[Dim, ...]
+) -> Op:
+    """The length, computed after a check that all positions are within it.
 
-    Positions computed element by element are not stored for the check: a loop finds their extremes.
+    `wide` are the positions as int64. Positions that are computed element by element are not stored
+    for the check; a loop finds the smallest and the largest.
     """
     # the last iterator carries the length; the operand repeats along it, also for a length of 0
     whole = shape and list(map(id, positions.shape)) == list(map(id, shape))
@@ -141,13 +144,13 @@ def _is_computed(node: Node) -> bool:
 
 
 def take(values: Node, positions: Node, axis: int) -> Node:
-    """The values at positions along a dimension, which the positions' dimensions replace."""
+    """The elements at positions along a dimension; the dimensions of the positions replace it."""
     at = checked_positions(positions, values.shape[axis], axis, positions.shape)
     return take_checked(values, at, axis)
 
 
 def take_checked(values: Node, positions: Node, axis: int) -> Node:
-    """The values at positions, as `take` gives them; no position may be negative or too large."""
+    """The result of `take` without a check: all positions must be valid and nonnegative."""
     new = len(positions.shape)
     shape = (*values.shape[:axis], *positions.shape, *values.shape[axis + 1 :])
     index = [iterator(d if d < axis else d + new - 1) for d in range(len(values.shape))]
@@ -166,7 +169,7 @@ _PRIMITIVES: Final = {
 
 
 def as_mask(node: Node) -> Node:
-    """True for each nonzero element."""
+    """A bool for each element: True if the element is not zero."""
     if node.dtype == BOOL:
         return node
     zero = Scalar(node.dtype, node.dtype.type(0), False)
@@ -174,14 +177,14 @@ def as_mask(node: Node) -> Node:
 
 
 def count_true(mask: Node) -> Node:
-    """The number of true elements, int64."""
+    """The number of true elements of a mask, as an int64."""
     return builder.fold(SUM, cast(mask, INT), tuple(range(len(mask.shape))))
 
 
 def true_positions(mask: Node) -> tuple[Node, ...]:
-    """The positions of a mask's true elements per dimension, in C order: np.nonzero.
+    """For each dimension, the positions of a mask's true elements in C order, as np.nonzero.
 
-    Their length is a new symbol, shared by all uses of this mask.
+    The length of the positions is a symbol that all uses of this mask share.
     """
     rank, length = len(mask.shape), data_dependent_length(current_scope(), mask)
     extents = (dim(rank), length, *mask.shape)
@@ -196,7 +199,7 @@ def true_positions(mask: Node) -> tuple[Node, ...]:
 
 
 def lengths_of(node: Node) -> tuple[Dim, ...]:
-    """All lengths in the fields of a node, and of its operation."""
+    """All lengths in the fields of a node, and in its library operation."""
     found: list[Dim] = []
 
     def noted(length: Dim) -> Dim:
@@ -210,9 +213,10 @@ def lengths_of(node: Node) -> tuple[Dim, ...]:
 
 
 def with_counts(graph: Graph, scope: Scope) -> Graph:
-    """Add the counts of masks to a graph, if the graph or a guard mentions them.
+    """The graph with the counts of masks that the graph or a guard uses.
 
-    Guards on these lengths leave the scope; they are checked once the counts are known.
+    Guards on these lengths are removed from the scope; the program checks them when the counts are
+    known.
     """
     later = {g: data_dependent_in(g.left, g.right) for g in scope.guards}
     later = {guard: symbols for guard, symbols in later.items() if symbols}
@@ -231,9 +235,9 @@ def with_counts(graph: Graph, scope: Scope) -> Graph:
 def needed_counts(
     nodes: Iterable[Node], scope: Scope, asked: Iterable[Symbol] = ()
 ) -> list[tuple[Symbol, Node]]:
-    """The data-dependent lengths in nodes, and those that are `asked`, with their masks or nodes.
+    """The data-dependent lengths in nodes, and the lengths in `asked`, each with its node.
 
-    Lengths on which other ones depend are included; all are in the order of the trace.
+    Lengths on which these depend are included. All are in the order of the trace.
     """
     keys = {s: key for key, s in scope.data_dependent.items() if isinstance(key, Node)}
     needed: set[Symbol] = set()
@@ -248,7 +252,7 @@ def needed_counts(
 
 
 def count_of(key: Node) -> Node:
-    """The node of a data-dependent length: for a mask the number of its true elements."""
+    """The node that computes a data-dependent length; for a mask, the number of true elements."""
     return count_true(key) if key.dtype == BOOL else key
 
 
@@ -259,7 +263,7 @@ def size_estimate(key: Node) -> Dim:
 
 
 def counted(length: Dim, counts: Mapping[Symbol, Node]) -> Node:
-    """A length as a number computed from the counts of masks; its other lengths are known."""
+    """The node that computes a length from the counts of masks and from known lengths."""
 
     def leaf(value: int | Symbol) -> Dim | Node:
         count = counts.get(value) if isinstance(value, Symbol) else None

@@ -1,7 +1,7 @@
-"""The table of library operations: computed by NumPy and BLAS on entire operands, as plan steps.
+"""The table of library operations, which NumPy and BLAS compute on entire operands.
 
-A row holds all facts about an operation: its dtype rule, the iterators of its result, its
-evaluation into an output, and its cost. The evaluator and the plan share the evaluation.
+A row has all facts about an operation: its dtype rule, the iterators of its result, its evaluation
+into an output, and its cost. The evaluator and the plan share the evaluation.
 """
 
 from __future__ import annotations
@@ -23,47 +23,49 @@ from axiomjit.symbolic.dims import Dim, dim, product
 from axiomjit.symbolic.index_maps import BoundCondition
 
 Labels = tuple[tuple[int, ...], ...]
-"""For each operand the iterator of each of its dimensions."""
+"""For each operand, the iterator of each of its dimensions."""
 OperandArrays = Sequence[np.ndarray]
 Shapes = Sequence[tuple[Dim, ...]]
 Bounds = Sequence[BoundCondition]
 
 
 MIN_LIBRARY_WORK: Final = 16_384
-"""Fewest multiplications of a matrix product at which a library is faster than loops."""
+"""The smallest number of multiplications at which a library is faster than loops."""
 MIN_NOT_CLEARED: Final = 65_536
-"""Bytes of a product from which `numpy.dot`, which clears its result first, is slower than
-`numpy.matmul`.
-"""
-SPLIT: Final = 16
-"""With fewer multiplications per matrix, one product of merged dimensions replaces a stack.
+"""The size in bytes of a product from which `numpy.matmul` is faster than `numpy.dot`.
 
-A stack of many small matrices is slower; one of single rows or columns always is.
+`numpy.dot` clears the memory of its result first.
+"""
+MIN_STACK_WORK: Final = 16
+"""Multiplications per matrix below which one product of merged dimensions replaces a stack.
+
+A stack of many small matrices is slower than one product, and so is a stack of single rows or
+columns.
 """
 
 
 class LibraryOperation(Primitive):
-    """One operation on entire operands.
+    """An operation that a library computes on entire operands.
 
     `evaluate(operands, labels, out)` writes the result into `out`; the dimensions of `out` are the
-    first iterators, in order. The result has the dtype `gives`, by default the first operand's. If
-    `keeps` is true, the result has all iterators; otherwise the operation reduces, selects or
-    indexes the last ones, and the result lacks them.
-    `direct_function(operands, labels)` may return a function of operands in this layout that
-    returns the result, or None. `additions(shapes, labels)` is the cost; by default each element of
-    the first operand costs `weight` additions.
+    first iterators, in order. The result has the dtype `gives`, by default the dtype of the first
+    operand. If `keeps` is true, the result has all iterators; otherwise the operation reduces,
+    selects or indexes the last iterators, which the result lacks. `direct_function(operands,
+    labels)` may return a function of operands in this layout that returns the result, or None.
+    `additions(shapes, labels)` is the cost; by default each element of the first operand costs
+    `weight` additions.
 
     With `reads_each_once`, an operand is read in its own order, each element at most once;
-    otherwise the operation may read its whole storage. An operation computed in `parts(operands,
-    labels, out, conditions)` instead may skip excluded points, and several threads may compute its
-    parts in parallel. A random draw changes the state of its `generator`; a `number` is a Python
-    number.
+    otherwise the operation may read the entire storage of the operand. If `parts(operands, labels,
+    out, conditions)` is given, the operation is computed in parts: it may skip excluded points, and
+    threads may compute the parts in parallel. A random draw changes the state of `generator`. With
+    `number`, the result is a Python number.
 
-    With `ranks`, each operand has this many iterators of its own after the result's, one per
-    dimension. It `may_raise` if it may raise a NumPy error at run time, and `is_speculative` if the
-    shape and dtype of its result depend on values, so that a wrong inference raises an
-    OtherResultError. Along its iterators before the last ones, `together` in number, it computes
-    each row by itself; None if it may depend on all.
+    With `ranks`, each operand has its own iterators after the result's iterators, one for each
+    dimension; `ranks` are their numbers. `may_raise` is true if the operation may raise a NumPy
+    error at run time. `is_speculative` is true if shape and dtype of the result depend on values,
+    so that a wrong inference raises an OtherResultError. The operation computes each row along the
+    last `together` iterators by itself; with None, a result may depend on all elements.
     """
 
     gives: DType | None = None
@@ -88,7 +90,7 @@ class LibraryOperation(Primitive):
 
     @property
     def lengths(self) -> tuple[Dim, ...]:
-        """The lengths that the operation has beside its iterators."""
+        """The lengths that the operation depends on, beside the extents of its iterators."""
         return ()
 
     def dtype(self, operand: DType) -> DType:
@@ -98,7 +100,7 @@ class LibraryOperation(Primitive):
     def run(
         self, operands: OperandArrays, labels: Labels, out: np.ndarray, conditions: Bounds = ()
     ) -> None:
-        """Write the result into `out`."""
+        """Compute the result into `out`."""
         if self.parts is None:
             self.evaluate(operands, labels, out)
             return
@@ -106,14 +108,14 @@ class LibraryOperation(Primitive):
         parts.compute(0, parts.number)
 
     def cost(self, shapes: Shapes, labels: Labels) -> Dim:
-        """The cost in additions."""
+        """The cost of the operation, in additions."""
         if self.additions is not None:
             return self.additions(shapes, labels)
         return product(shapes[0]) * self.weight
 
 
 def _multiply_matrices(operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
-    """Contract the dimensions of equal labels; matrices and vectors go straight to BLAS."""
+    """Contract the dimensions with equal labels; matrices and vectors go directly to BLAS."""
     left, right = operands
     if left.ndim > 2 or right.ndim > 2 or left.ndim + right.ndim - out.ndim != 2:
         _multiply_stacks(operands, labels, out)
@@ -131,27 +133,28 @@ def _multiply_matrices(operands: OperandArrays, labels: Labels, out: np.ndarray)
 
 
 def _are_dense(*operands: np.ndarray) -> bool:
-    """True without gaps in memory, which `numpy.dot` closes by copies of entire operands."""
+    """True if no operand has gaps in memory; `numpy.dot` copies entire operands with gaps."""
     return all(one.flags.forc for one in operands)
 
 
 def _is_for_blas(*operands: np.ndarray) -> bool:
-    """True for matrices in C or Fortran order that `numpy.matmul` hands to BLAS as they are."""
+    """True for matrices that `numpy.matmul` passes to BLAS without a copy."""
     return all(one.ndim == 2 and one.flags.forc and one.dtype.char in "fdFD" for one in operands)
 
 
 @lru_cache(maxsize=256)
 def _shared_label(left: tuple[int, ...], right: tuple[int, ...]) -> tuple[int, int]:
-    """The dimension of each operand that has the only label of both."""
+    """For each operand, the dimension of the only label that both have."""
     (met,) = (k for k in left if k in right)
     return left.index(met), right.index(met)
 
 
 def _multiply_stacks(operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
-    """Multiply stacks of matrices: one pair for each index of the shared labels in `out`.
+    """Multiply stacks of matrices; the labels that both operands and `out` have index the stack.
 
-    Labels of only one operand become one matrix dimension if they merge in its memory and in `out`.
-    The others index the stack, along which the other operand repeats.
+    Labels of only one operand become one matrix dimension if they can be merged in the memory of
+    the operand and of `out`. The remaining labels index the stack, too, and the other operand
+    repeats along them.
     """
     left, right = operands
     layouts = (left.shape, left.strides), (right.shape, right.strides), (out.shape, out.strides)
@@ -168,23 +171,23 @@ def _multiply_stacks(operands: OperandArrays, labels: Labels, out: np.ndarray) -
 
 
 class _Reshaped(Record):
-    """A transpose and a reshape of an array; None skips a step."""
+    """A transpose, then a reshape of an array; None leaves the step out."""
 
     axes: tuple[int, ...] | None
     shape: tuple[int, ...] | None
 
     def of(self, array: np.ndarray) -> np.ndarray:
-        """The array; copied if it has no such view."""
+        """The transposed and reshaped array; a copy if there is no such view."""
         turned = array if self.axes is None else array.transpose(self.axes)
         return turned if self.shape is None else turned.reshape(self.shape)
 
 
 class _Arrangement(Record):
-    """The views of operands and result as stacks of matrices.
+    """The way to view operands and result as stacks of matrices.
 
     With `swaps`, the second operand is the left matrix. `order` permutes `out` to the order of the
-    product's dimensions; with `writes`, the product is computed into `out`, as its view has the
-    product's shape.
+    product's dimensions. With `writes`, a view of `out` has the shape of the product, which is
+    computed into it directly.
     """
 
     swaps: bool
@@ -196,7 +199,7 @@ class _Arrangement(Record):
 
 
 _Layout = tuple[tuple[int, ...], tuple[int, ...]]
-"""Shape and strides of an array."""
+"""The shape and the strides of an array."""
 
 
 @lru_cache(maxsize=256)
@@ -220,14 +223,14 @@ def _arranged(labels: Labels, left: _Layout, right: _Layout, out: _Layout) -> _A
         len(inner) < len(one) and math.prod(extents[k] for k in inner) == 1
         for one, inner in zip(own, alike, strict=True)
     )
-    if single or points < SPLIT:
+    if single or points < MIN_STACK_WORK:
         alike = own
     stack += [k for one, inner in zip(own, alike, strict=True) for k in one if k not in inner]
     rows, columns, folded = (math.prod(extents[k] for k in one) for one in (*alike, met))
     first = _operand(sides[0], stack, (*alike[0], *met), (rows, folded))
     second = _operand(sides[1], stack, (*met, *alike[1]), (folded, columns))
     order = (*stack, *alike[0], *alike[1])
-    target = _seen(order, out[0], (*(extents[k] for k in stack), rows, columns))
+    target = _reshape_of(order, out[0], (*(extents[k] for k in stack), rows, columns))
     writes = all(_merged(one, [extents[k] for k in one], [result]) == one for one in alike)
     return _Arrangement(swaps, first, second, target, order, writes)
 
@@ -238,16 +241,16 @@ def _operand(
     matrix: Sequence[int],
     shape: tuple[int, int],
 ) -> _Reshaped:
-    """How an operand is read as a stack of matrices; `given` are its labels and its layout."""
+    """The reshape of an operand to a stack of matrices; `given` has its labels and its layout."""
     own, (lengths, _) = given
     there = [k in own for k in stack]
     stack = stack[there.index(True) :] if True in there else []
     outer = (lengths[own.index(k)] if k in own else 1 for k in stack)
     axes = tuple(own.index(k) for k in (*stack, *matrix) if k in own)
-    return _seen(axes, lengths, (*outer, *shape))
+    return _reshape_of(axes, lengths, (*outer, *shape))
 
 
-def _seen(axes: tuple[int, ...], lengths: Sequence[int], shape: tuple[int, ...]) -> _Reshaped:
+def _reshape_of(axes: tuple[int, ...], lengths: Sequence[int], shape: tuple[int, ...]) -> _Reshaped:
     turned = tuple(lengths[d] for d in axes)
     in_order = axes == tuple(range(len(axes)))
     return _Reshaped(None if in_order else axes, None if turned == shape else shape)
@@ -256,7 +259,7 @@ def _seen(axes: tuple[int, ...], lengths: Sequence[int], shape: tuple[int, ...])
 def _merged(
     labels: list[int], lengths: list[int], arrays: Sequence[tuple[tuple[int, ...], Sequence[int]]]
 ) -> list[int]:
-    """The last labels, as many as merge into one dimension in all arrays (strides and labels)."""
+    """The longest tail of the labels that can be merged into one dimension in all arrays."""
     count = min(len(labels), 1)
     while count < len(labels):
         outer, inner = labels[-count - 1], labels[-count]
@@ -269,13 +272,13 @@ def _merged(
 
 
 def _matrices(array: np.ndarray) -> np.ndarray:
-    """An array as a stack of matrices in a layout for BLAS; copied if necessary."""
+    """The stack of matrices in a layout that BLAS reads, copied if necessary."""
     steps = array.strides[-2:]
     return array if array.itemsize in steps and min(steps) > 0 else np.ascontiguousarray(array)
 
 
-def _product_of(operands: OperandArrays, labels: Labels) -> Callable[..., np.ndarray] | None:
-    """NumPy's function for this product, None if an operand must be transposed or merged first."""
+def _direct_product(operands: OperandArrays, labels: Labels) -> Callable[..., np.ndarray] | None:
+    """NumPy's function for a product; None if an operand must be transposed or merged first."""
     left, right = labels
     if len(left) <= 2 and len(right) <= 2:
         return np.dot if {*left} & {*right} == {left[-1]} == {right[0]} else None
@@ -287,15 +290,15 @@ def _product_of(operands: OperandArrays, labels: Labels) -> Callable[..., np.nda
 
 
 def _are_small(operands: OperandArrays, labels: Labels) -> bool:
-    """True if the matrices of a stack are small or single columns."""
+    """True if the matrices of a stack are small, or have a single column."""
     sides = zip(labels, operands, strict=True)
     extents = {k: n for own, one in sides for k, n in zip(own[-2:], one.shape[-2:], strict=True)}
     columns: int = max(operands, key=np.ndim).shape[-1]
-    return bool(columns == 1 or math.prod(extents.values()) < SPLIT)
+    return bool(columns == 1 or math.prod(extents.values()) < MIN_STACK_WORK)
 
 
 def _is_matmul(left: tuple[int, ...], right: tuple[int, ...]) -> bool:
-    """True if a product is NumPy's matmul of stacks of matrices."""
+    """True if `numpy.matmul` computes a product without a transpose."""
     if len(left) > 2 and len(right) == 2:
         return False  # one product of merged dimensions is faster
     short, long = sorted((left[:-2], right[:-2]), key=len)
@@ -309,8 +312,8 @@ def _swapped_matmul(right: np.ndarray, left: np.ndarray) -> np.ndarray:
     return product
 
 
-def _of_products(shapes: Shapes, labels: Labels) -> Dim:
-    """The cost of a multiplication and an addition at each point of all iterators."""
+def _product_cost(shapes: Shapes, labels: Labels) -> Dim:
+    """The cost of one multiplication and one addition at each point of the iterators."""
     extents = {
         k: n
         for own, shape in zip(labels, shapes, strict=True)
@@ -345,14 +348,14 @@ def _clear(operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
 
 
 def _draw(method: str, operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
-    """Fill the result with random numbers, by a method of the generator."""
+    """Fill the result with random numbers that a method of the generator draws."""
     out[...] = getattr(config.generator, method)(out.shape)
 
 
 def _print(operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
-    """Print a text, the bytes of the second operand, then the first, which is copied to `out`."""
+    """Print the text in the second operand, then the first operand, and copy that to `out`."""
     values, text = operands
-    out[...] = _spread(values, labels[0], out.ndim + 1)[..., 0]
+    out[...] = _along_labels(values, labels[0], out.ndim + 1)[..., 0]
     print(f"{text.tobytes().decode()}{out}")
 
 
@@ -360,7 +363,7 @@ _UNSIGNED: Final = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
 
 
 def _check_positions(axis: int, operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
-    """Write the bound of the positions, a length that is one less than the last extent.
+    """Check positions, and write their bound: the length, which is the last extent minus 1.
 
     Raises:
         PositionError: a position is out of range.
@@ -394,9 +397,10 @@ def check_positions(axis: int) -> LibraryOperation:
 
 
 def _check_ends(axis: int, operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
-    """Write the bound of the positions, given the smallest and the largest position.
+    """Check the smallest and the largest position, and write the bound of the positions.
 
-    The bound is one less than the last extent. Without positions the smallest exceeds the largest.
+    The bound is the last extent minus 1. If there are no positions, the smallest exceeds the
+    largest.
 
     Raises:
         PositionError: a position is out of range.
@@ -410,14 +414,14 @@ def _check_ends(axis: int, operands: OperandArrays, labels: Labels, out: np.ndar
 
 @lru_cache(maxsize=64)
 def check_ends(axis: int) -> LibraryOperation:
-    """The operation that checks positions by the smallest and the largest of them only."""
+    """The operation that checks positions, given only the smallest and the largest."""
     evaluate = partial(_check_ends, axis)
     parts = f"ends_{axis}", 2, evaluate, "", INTEGERS
     return LibraryOperation(*parts, gives=INT, additions=_of_one, may_raise=True)
 
 
 def _check_labels(operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
-    """Write the number of groups, given the smallest and the largest label.
+    """Check the smallest and the largest label, and write the number of groups.
 
     Raises:
         PositionError: a label is neither -1 nor the number of a group.
@@ -448,11 +452,11 @@ CHECK_LABELS: Final = LibraryOperation(
     additions=_of_one,
     may_raise=True,
 )
-"""Checks the labels of a grouped fold by the smallest and the largest of them."""
+"""The operation that checks the smallest and the largest label of a grouped fold."""
 
 
-def _end(operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
-    """One more than the largest number, 0 if there is none.
+def _write_end(operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
+    """Write the largest number plus 1, or 0 if there are no numbers.
 
     Raises:
         GraphValueError: a number is negative.
@@ -470,9 +474,10 @@ def _end(operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
 def nonzero_positions(
     array: np.ndarray, out: Sequence[np.ndarray] | None = None
 ) -> Sequence[np.ndarray]:
-    """np.nonzero: for each dimension the positions of nonzero elements, in C order.
+    """For each dimension, the positions of nonzero elements in C order, as np.nonzero.
 
-    NumPy finds them in one dimension ten times as fast as in two, which are quotients.
+    NumPy is ten times faster in one dimension than in two; so positions are found in one dimension,
+    and divided.
     """
     (flat,) = array.ravel().nonzero()
     if array.ndim == 1 and out is None:
@@ -490,18 +495,18 @@ def nonzero_positions(
 
 
 def _nonzero(operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
-    """Write a row of positions of true elements for each dimension of a mask."""
+    """For each dimension of a mask, write a row with the positions of true elements."""
     if out.size:
         own = labels[0]
         if own == (*range(2, 2 + len(out)), 0, 1):  # C order, the usual layout
             mask = operands[0][..., 0, 0]
         else:
-            mask = _spread(operands[0], own, out.ndim + len(out))[0, 0]
+            mask = _along_labels(operands[0], own, out.ndim + len(out))[0, 0]
         nonzero_positions(mask, tuple(out))
 
 
-def _spread(array: np.ndarray, own: tuple[int, ...], rank: int) -> np.ndarray:
-    """A view of the array with one dimension per label, of length 1 for labels it lacks."""
+def _along_labels(array: np.ndarray, own: tuple[int, ...], rank: int) -> np.ndarray:
+    """A view of an array with one dimension per label; a missing label has length 1."""
     ordered = array.transpose(sorted(range(len(own)), key=lambda d: own[d]))
     shape = iter(ordered.shape)
     return ordered.reshape([next(shape) if k in own else 1 for k in range(rank)])
@@ -514,7 +519,7 @@ def _reinterpret(operands: OperandArrays, labels: Labels, out: np.ndarray) -> No
         out[...] = bits.view(np.uint8) != 0 if out.dtype == BOOL else bits.view(out.dtype)
 
 
-def _of_words(shapes: Shapes, labels: Labels) -> Dim:
+def _word_cost(shapes: Shapes, labels: Labels) -> Dim:
     return product(shapes[0][1:])
 
 
@@ -542,41 +547,43 @@ def _row(
 
 MATRIX_PRODUCT: Final = LibraryOperation(
     *("tensordot", 2, _multiply_matrices, "", NUMBERS),
-    additions=_of_products,
-    direct_function=_product_of,
+    additions=_product_cost,
+    direct_function=_direct_product,
 )
-"""A matrix product. Graphs have none: passes choose it for a sum of products."""
+"""A matrix product; graphs have none, passes replace sums of products by it."""
 CONVOLUTION: Final = LibraryOperation(
     *("convolution", 2, multiply_windows, "", frozenset({"f4", "f8", "c8", "c16"})),
-    additions=_of_products,
+    additions=_product_cost,
     reads_each_once=False,
     parts=in_blocks,
 )
-"""Sums of products of windows of the first operand with the second. Passes choose it, too."""
+"""A convolution, which passes make of sums of products of windows and the second operand."""
 MATRIX_PRODUCTS: Final = LibraryOperation(
     *("matmul", 2, _multiply_stacks, "", NUMBERS),
-    additions=_of_products,
-    direct_function=_product_of,
+    additions=_product_cost,
+    direct_function=_direct_product,
 )
-"""Products of stacks of matrices: labels that both operands and the result have index the stack."""
+"""The product of stacks of matrices; labels of both operands and the result index the stack."""
 BITCAST: Final = LibraryOperation(
-    *("bitcast", 1, _reinterpret, "", frozenset({"u4"})), additions=_of_words, reads_each_once=False
+    *("bitcast", 1, _reinterpret, "", frozenset({"u4"})),
+    additions=_word_cost,
+    reads_each_once=False,
 )
-"""The bits of groups of four words as elements of dtype `gives`."""
+"""The bits of groups of four words, read as elements of the dtype `gives`."""
 AFTER: Final = LibraryOperation(
     *("after", 1, _clear, "", ALL),
     gives=FLOAT,
     additions=_of_one,
 )
-"""The number 0, once the operand is computed."""
+"""The number 0, which is available after the operand is computed."""
 SORT: Final = _row("sort", _sort, weight=20, keeps=True, together=1)
 ARGSORT: Final = _row("argsort", _argsort, weight=30, gives=INT, keeps=True, together=1)
 UNIFORM: Final = _row("uniform", partial(_draw, "random"), weight=4, keeps=True)
 NORMAL: Final = _row("normal", partial(_draw, "standard_normal"), weight=8, keeps=True)
-"""Random numbers, drawn anew at each evaluation; the operand only makes draws distinct nodes."""
+"""Random numbers, drawn in each evaluation; the operand only makes equal draws distinct nodes."""
 NONZERO: Final = _row("nonzero", _nonzero, gives=INT, chooser=(1, INT)).replace(additions=_of_cells)
-"""Positions of the first operand's true elements; the second operand is their number."""
-END: Final = _row("end", _end, INTEGERS, weight=2, gives=INT).replace(may_raise=True)
-"""One more than the largest of some nonnegative numbers, 0 if there is none."""
+"""The positions of true elements of the first operand; the second operand is their number."""
+END: Final = _row("end", _write_end, INTEGERS, weight=2, gives=INT).replace(may_raise=True)
+"""The largest of nonnegative numbers plus 1, or 0 if there are no numbers."""
 PRINT: Final = _row("print", _print, chooser=(1, DTYPES["u1"]))
-"""Prints a text, the bytes of the second operand, then the first, which is the result."""
+"""Prints the text in the second operand, then the first operand, which is the result."""

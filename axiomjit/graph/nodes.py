@@ -2,9 +2,9 @@
 
 An `Op` is a primitive, an optional fold (a reduction), and for each operand occurrence a map from
 the operand's dimensions to the op's own iterators. Iterators 0 to rank - 1 are the dimensions of
-the result; the others are reduced, in their order. Nodes are immutable, equal by identity and
-interned by their computation; the user's lines are stored beside the graph (`note`, `origin`), axes
-and names in the front ends.
+the result; the other iterators are reduced, in their order. Nodes are immutable and compared by
+identity; equal computations are one node. The user's lines are stored beside the graph (`note`,
+`origin`), and axes and names in the front ends.
 
 Glossary: axis (named dimension), length (of an axis), Dim (symbolic length), iterator and extent
 (of a loop), map (operand dimensions to iterators), view (map onto a storage), fold (apply an
@@ -43,10 +43,10 @@ from axiomjit.symbolic.index_maps import Conditions, IndexMap, Region, compose
 
 
 class NodeType(RecordType):
-    """Makes a node, or returns the existing node of the same computation."""
+    """The metaclass of nodes: it returns an existing node if the computation is the same."""
 
     def __call__(cls, *values: object, **named: object) -> Node:
-        """Intern: same class, parameters and children give the same object."""
+        """The node of a class with these fields; equal fields give the same object."""
         node: Node = super().__call__(*values, **named)
         key = (cls, *node.identity())
         with _lock:
@@ -54,7 +54,7 @@ class NodeType(RecordType):
 
 
 class Node(Record, metaclass=NodeType):
-    """A value of known dtype and symbolic shape."""
+    """A value with a known dtype and a symbolic shape."""
 
     __slots__ = ("__weakref__",)
 
@@ -65,17 +65,17 @@ class Node(Record, metaclass=NodeType):
 
     @property
     def shape(self) -> tuple[Dim, ...]:
-        """One Dim per dimension of the value."""
+        """The length of each dimension of the value."""
         return ()
 
     @property
     def weak(self) -> bool:
-        """True if the value is a Python number, weak in promotion."""
+        """True if the value is a Python number, which is weak in NumPy's promotion."""
         return False
 
     @property
     def children(self) -> tuple[Node, ...]:
-        """The operands."""
+        """The operands of the node."""
         return ()
 
     def __bool__(self) -> bool:
@@ -86,7 +86,7 @@ class Node(Record, metaclass=NodeType):
         return f"{type(self).__name__}({self.dtype}[{lengths}])"
 
     def identity(self) -> tuple[object, ...]:
-        """The key of the node's computation."""
+        """The key of the node's computation; nodes with equal keys are one object."""
         return type(self)._values(self)
 
 
@@ -99,7 +99,7 @@ _origins: Final[WeakKeyDictionary[Node, str]] = WeakKeyDictionary()
 
 
 def note(node: AnyNode) -> AnyNode:
-    """Record the user's line for a node without one."""
+    """Record the user's current line for a node that has no line yet."""
     if node not in _origins:
         where = user_location()
         if where is not None:
@@ -108,25 +108,25 @@ def note(node: AnyNode) -> AnyNode:
 
 
 def inherit(new: AnyNode, old: AnyNode) -> None:
-    """Copy the old node's line to its replacement, if that has none."""
+    """Copy the line of an old node to its replacement, if the replacement has none."""
     where = _origins.get(old)
     if new is not old and where is not None:
         _origins.setdefault(new, where)
 
 
 def origin(node: Node) -> str | None:
-    """The line that first used the node, as `file:line`."""
+    """The user's line that made the node, as `file:line`; None if it is unknown."""
     return _origins.get(node)
 
 
 class Token:
-    """The identity of a storage in its nodes; it holds no data."""
+    """The identity of a storage, which nodes refer to; a token holds no data."""
 
     __slots__ = ("__weakref__",)
 
 
 class Input(Node):
-    """The argument at a position; `is_weak` for a Python number.
+    """The argument of the program at a position; `is_weak` is true for a Python number.
 
     In front ends, `storage` is the token of its storage if the input is assignable.
     """
@@ -138,7 +138,7 @@ class Input(Node):
 
     @property
     def shape(self) -> tuple[Dim, ...]:
-        """The argument's shape."""
+        """The shape of the argument."""
         return self.extents
 
     @property
@@ -148,18 +148,18 @@ class Input(Node):
 
 
 class Scalar(Node):
-    """A number written in the program; keyed by its bits, which tell -0.0 and NaNs apart."""
+    """A number written in the program; its key are the bits, which distinguish -0.0 and NaNs."""
 
     value: np.generic
     is_weak: bool
 
     @property
     def weak(self) -> bool:
-        """True if it was written as a Python number."""
+        """True if the number is a Python number."""
         return self.is_weak
 
     def identity(self) -> tuple[object, ...]:
-        """The identity of a scalar: dtype, bits, and weakness."""
+        """The key of a scalar: its dtype, its bits, and True if it is weak."""
         return self.dtype, self.value.tobytes(), self.is_weak
 
 
@@ -171,38 +171,38 @@ class Constant(Node):
 
     @property
     def shape(self) -> tuple[Dim, ...]:
-        """The array's shape."""
+        """The shape of the array."""
         return self.extents
 
     def identity(self) -> tuple[object, ...]:
-        """The array object and its layout, since its shape and dtype may be changed in place."""
+        """The key of an array: the object and its layout, which users can change in place."""
         return id(self.array), self.dtype, self.extents, self.array.strides
 
 
 class LengthNode(Node):
-    """A length as a number, e.g. the n that a mean divides by; int64, weak."""
+    """A length used as a number, such as the divisor of a mean; a weak int64."""
 
     length: Dim
 
     @property
     def weak(self) -> bool:
-        """True: a length is promoted as a Python int."""
+        """True, since a length is promoted like a Python integer."""
         return True
 
 
 class Op(Node):
     """A primitive at every point of an iteration space; iterators from `rank` on are reduced.
 
-    A join has a region per operand: disjoint boxes that cover the space; its value at a point is
-    the value of the operand whose region contains the point (ngraph tensors: complex views). Other
-    ops have none. An op with a fold and no iterator to reduce is a scan: it gives the partial
-    reductions along its last iterator.
+    A join has a region per operand. The regions are disjoint boxes that cover the iteration space;
+    the value at a point is the value of the operand whose region contains the point. Other ops have
+    no regions. An op with a fold but without reduced iterators is a scan: its values are the
+    partial reductions along the last iterator.
 
-    Points of the iteration space that violate one of the `conditions` are skipped: they read and
-    reduce nothing. Without a fold the value there is undefined; only ops with conditions of their
-    own read such an op. A gather has neither fold nor loops over the iterators from rank on: at
-    each point their values are the operands after the first, already checked to be within their
-    extents.
+    Points of the iteration space that violate one of the `conditions` are skipped: nothing is read
+    or reduced there. Without a fold, the values at skipped points are undefined, and only ops with
+    conditions of their own read the op. A gather has no fold, and no loops over the iterators from
+    `rank` on. At each point, these iterators have the values of the operands after the first, which
+    were checked to be within the extents.
     """
 
     primitive: Primitive
@@ -216,17 +216,17 @@ class Op(Node):
 
     @property
     def shape(self) -> tuple[Dim, ...]:
-        """The extents that are not reduced."""
+        """The extents of the iterators that are not reduced."""
         return self.extents[: self.rank]
 
     @property
     def looped_extents(self) -> tuple[Dim, ...]:
-        """The extents of the iterators that have loops; those of a gather's positions have none."""
+        """The extents of the iterators with loops; iterators of a gather's positions have none."""
         return self.extents[: self.rank] if self.primitive in (GATHER, UPDATE) else self.extents
 
     @property
     def weak(self) -> bool:
-        """True for arithmetic of Python numbers alone, and for some random draws."""
+        """True if the value is a Python number: arithmetic of Python numbers, or a random draw."""
         # With a stack, leaves before ops: no recursion on long chains, and an early exit.
         seen: set[Node] = set()
         stack: list[Op] = [self]
@@ -246,20 +246,21 @@ class Op(Node):
 
     @property
     def children(self) -> tuple[Node, ...]:
-        """The operands, one per occurrence."""
+        """The operands, repeated if an operand occurs several times."""
         return self.operands
 
 
 class Update(Op):
-    """The next version of a storage: the first operand, overwritten in part by the second.
+    """The next version of a storage: the second operand overwrites a part of the first.
 
-    The iteration space is the second operand's. The first map gives the element that each of its
-    points replaces, no two the same; the value has the shape of the first operand, `whole`. In the
-    view program it is written into the memory of the first operand.
+    The iteration space is the iteration space of the second operand. For each of its points, the
+    first map gives the element that is replaced; no element is replaced twice. The value has the
+    shape of the first operand, `whole`. In the view program, the update writes into the memory of
+    the first operand.
 
-    Further operands are positions, as in a gather: a scatter. Its points may name one element
-    several times; in C order the last value wins, or each is combined with the old value, in the
-    dtype of the values.
+    Further operands are positions, as in a gather; the op is then a scatter. Several points of a
+    scatter may write the same element. Either the last value in C order remains, or each value is
+    combined with the old one, in the dtype of the values.
     """
 
     whole: tuple[Dim, ...] = ()
@@ -267,27 +268,27 @@ class Update(Op):
 
     @property
     def shape(self) -> tuple[Dim, ...]:
-        """The shape of the version before; stored, since chains of versions are long."""
+        """The shape of the storage; it is a field, since chains of versions may be long."""
         return self.whole
 
 
 class Saved(Op):
-    """A stored copy of a value that is later overwritten. The number tells equal copies apart."""
+    """A stored copy of a value that is overwritten later; `number` distinguishes equal copies."""
 
     number: int = 0
 
 
 def size(length: Dim) -> LengthNode:
-    """The node of a length."""
+    """The node with the value of a length."""
     return LengthNode(INT, length)
 
 
 class Graph(Record):
     """A program: its inputs, in the order of arguments, and its outputs.
 
-    `writes` are positions of inputs that the program changes; the last outputs, one per write in
-    order, are their final values, written but not returned. The counts of `data_dependent` lengths
-    are outputs too, between the results and the final values.
+    `writes` are the positions of inputs that the program changes. The last outputs, one per write
+    in order, are the final values of these inputs; they are written but not returned. The counts of
+    `data_dependent` lengths are outputs, too, between the results and the final values.
     """
 
     __slots__ = ("__dict__", "__weakref__")
@@ -299,7 +300,7 @@ class Graph(Record):
 
     @property
     def results(self) -> tuple[Node, ...]:
-        """The outputs that are returned."""
+        """The outputs that the program returns."""
         return self.outputs[: len(self.outputs) - len(self.writes) - len(self.data_dependent)]
 
     @property
@@ -315,12 +316,12 @@ class Graph(Record):
 
     @cached_property
     def nodes(self) -> tuple[Node, ...]:
-        """Every node below an output, operands before users."""
+        """All nodes on which the outputs depend, operands before users."""
         return tuple(post_order(self.outputs))
 
     @cached_property
     def ops(self) -> tuple[Op, ...]:
-        """The ops among the nodes."""
+        """The nodes that are ops."""
         return tuple([node for node in self.nodes if isinstance(node, Op)])
 
 
@@ -328,9 +329,10 @@ def post_order(
     outputs: tuple[Node, ...],
     children: Callable[[Node], tuple[Node, ...]] = attrgetter("children"),
 ) -> list[Node]:
-    """Every node once, operands before users; iterative, so that long chains do not recurse.
+    """The nodes on which outputs depend, each once, operands before users.
 
-    `children` may leave out operands, which are then not visited.
+    The function is iterative, so that long chains cause no deep recursion. `children` may leave out
+    operands, which are then not visited.
     """
     opened: set[Node] = set()
     found: dict[Node, None] = {}
@@ -346,9 +348,10 @@ def post_order(
 
 
 def rebuild(graph: Graph, rule: Callable[[Node, dict[Node, Node]], Node]) -> Graph:
-    """Call `rule` on every node, operands first, with the new nodes made so far.
+    """The graph in which `rule` replaces every node, operands first.
 
-    Unchanged parts stay the same objects.
+    `rule` gets the node and the new nodes made so far. Unchanged parts of the graph remain the same
+    objects.
     """
     new: dict[Node, Node] = {}
     for node in graph.nodes:
@@ -359,14 +362,14 @@ def rebuild(graph: Graph, rule: Callable[[Node, dict[Node, Node]], Node]) -> Gra
 
 
 def with_operands(node: Node, operands: Sequence[Node]) -> Node:
-    """The op with these operands instead; a node without operands is returned unchanged."""
+    """The op with other operands; a node without operands is returned unchanged."""
     if not isinstance(node, Op) or tuple(operands) == node.operands:
         return node
     return node.replace(operands=tuple(operands))
 
 
 def map_fields(node: Node, other: Callable[[Node], Node], length: Callable[[Dim], Dim]) -> Node:
-    """A copy of the node with functions applied to the nodes and to the lengths in its fields."""
+    """A copy of a node with functions applied to the nodes and to the lengths in its fields."""
 
     def leaf(value: object) -> object:
         if isinstance(value, Dim):
@@ -377,12 +380,12 @@ def map_fields(node: Node, other: Callable[[Node], Node], length: Callable[[Dim]
 
 
 def rewrite(graph: Graph, rule: Callable[[Node], Node]) -> Graph:
-    """Apply `rule` to every node once its operands are rewritten."""
+    """The graph in which `rule` replaces every node, after its operands were replaced."""
     return rebuild(graph, lambda n, new: rule(with_operands(n, [new[c] for c in n.children])))
 
 
 def users(graph: Graph) -> dict[Node, list[Op]]:
-    """For each node the ops that read it, once per occurrence."""
+    """For each node, the ops that read it, once per occurrence."""
     found: dict[Node, list[Op]] = {}
     for node in graph.nodes:
         found.setdefault(node, [])
@@ -393,7 +396,7 @@ def users(graph: Graph) -> dict[Node, list[Op]]:
 
 
 Readers = dict[tuple[Op, IndexMap], None]
-"""Ops with the map from a value to their iterators, in order."""
+"""Ops that read a value, each with the map from the value to its iterators."""
 
 
 def loop_readers(
@@ -402,10 +405,10 @@ def loop_readers(
     stored: Container[Node],
     known: Mapping[Node, Readers],
 ) -> Readers:
-    """The ops in whose loops a value is read, given those of its users.
+    """The ops whose loops read a value; `known` has these ops for each user of the value.
 
-    These are users that are stored, fold, or gather from the value. Any other user is computed
-    inline by its own readers, which then read the value.
+    A user reads the value in its own loops if it is stored, folds, or gathers from the value. Any
+    other user is computed inside the loops of its own readers, which then read the value.
     """
     found: Readers = {}
     for user in dict.fromkeys(users[node]):
@@ -423,34 +426,34 @@ def loop_readers(
 
 
 def is_partial(node: Node) -> bool:
-    """True if elements of a node are undefined, where a condition does not hold."""
+    """True if a node has undefined elements, at points where a condition does not hold."""
     return isinstance(node, Op) and bool(node.conditions) and node.rank == len(node.extents)
 
 
 PART_VIEWS: Final = {"real_view": REAL, "imag_view": IMAG}
-"""For each view of the real or imaginary parts the primitive that computes the same part."""
+"""For each view of real or imaginary parts, the primitive that computes the same parts."""
 ELEMENT_VIEWS: Final = PART_VIEWS | {
     view.name: BITS_AS[dtype] for dtype, view in BITS_VIEWS.items()
 }
-"""For each view with elements of another dtype the primitive that computes these elements."""
+"""For each view with elements of another dtype, the primitive that computes these elements."""
 
 
 def is_scan(node: Node) -> bool:
-    """True if a node holds the partial reductions along its last iterator."""
+    """True if a node is a scan: it has the partial reductions along its last iterator."""
     return isinstance(node, Op) and node.fold is not None and node.rank == len(node.extents)
 
 
 VIEWS: Final = ("view", "read_only", *ELEMENT_VIEWS)
-"""The primitives of a writable and of a read-only view."""
+"""The names of the primitives of views."""
 
 
 def is_view(node: Node) -> bool:
-    """True if a node only reads another one through a map."""
+    """True if a node is a view: it only reads another node through a map."""
     return isinstance(node, Op) and node.fold is None and node.primitive.name in VIEWS
 
 
 def root_of(node: Node) -> Node:
-    """The first version of the storage that a node is a version of."""
+    """The first version of the storage to which a node belongs."""
     while isinstance(node, Update):
         node = node.operands[0]
     return node
@@ -464,7 +467,7 @@ def base_of(node: Node) -> Node:
 
 
 def views_on(node: Node) -> tuple[Node, list[Op]]:
-    """The node under a chain of views, and the views, outermost last."""
+    """The node below a chain of views, and the views, with the outermost view last."""
     views: list[Op] = []
     while is_view(node):
         assert isinstance(node, Op)
@@ -474,12 +477,12 @@ def views_on(node: Node) -> tuple[Node, list[Op]]:
 
 
 def operand_iterators(op: Op) -> tuple[tuple[int, ...], ...]:
-    """For each operand the iterators along which a library operation sees it.
+    """For each operand of a library operation, the iterators of its dimensions.
 
-    A single operand uses all iterators, and so do the operands of an operation that keeps all. Of
-    two other operands, each uses those in its map, and the first also those in neither map, along
-    which its values repeat. If the operation declares `ranks`, each operand has iterators of its
-    own as well.
+    A single operand uses all iterators, and so do the operands of an operation that keeps all
+    iterators. Otherwise there are two operands. Each operand uses the iterators in its map. The
+    first operand also uses the iterators that are in neither map; its values repeat along them. If
+    the operation declares `ranks`, each operand has only iterators of its own.
     """
     library = op.primitive if isinstance(op.primitive, LibraryOperation) else None
     if library is not None and library.ranks is not None:

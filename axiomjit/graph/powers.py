@@ -1,6 +1,6 @@
-"""Powers in NumPy's special forms for some exponents, reciprocals, and the error function.
+"""Powers, with NumPy's special forms for some exponents; reciprocals; `erf` and `erfc`.
 
-`erf` and `erfc`, which NumPy lacks, take arrays, traced arrays and tensors.
+NumPy has no `erf` and `erfc`; ours take arrays, traced arrays and tensors.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from axiomjit.graph.traced_values import NodeValue
 
 
 def power(base: Node, exponent: Node) -> Node:
-    """base ** exponent; for floats, 2, 1, 0.5, -1 (as in NumPy) and 3 have short forms."""
+    """`base ** exponent`; for floats, the exponents 2, 1, 0.5, -1 and 3 have short forms."""
     real = isinstance(exponent, Scalar) and not is_complex(exponent.dtype)
     if isinstance(exponent, Scalar) and exponent.weak and real and is_inexact(base.dtype):
         value = exponent.value.item()
@@ -57,14 +57,14 @@ def power(base: Node, exponent: Node) -> Node:
 
 
 def reciprocal(node: Node) -> Node:
-    """1 / x for floats and complex numbers; NumPy has its own formula for the latter."""
+    """1 / x for floats and complex numbers; for complex numbers by NumPy's own formula."""
     if is_complex(node.dtype):
         return elementwise(PRIMITIVES["reciprocal"], node)
     return elementwise(PRIMITIVES["divide"], as_node(1, "power"), node)
 
 
 def _integer_power(base: Node, exponent: Node, dtype: DType) -> Node:
-    """The integer power as repeated products, which wrap; the exponent must be known.
+    """The integer power as repeated products, which may wrap; the exponent must be known.
 
     Raises:
         ValueError: the exponent is negative, as in NumPy.
@@ -94,7 +94,7 @@ def _integer_power(base: Node, exponent: Node, dtype: DType) -> Node:
 
 @hides_frames
 def erf(x: Any) -> Any:
-    """2 / sqrt(pi) times the integral of exp(-t**2) from 0 to x, element by element.
+    """The error function: 2 / sqrt(pi) times the integral of exp(-t**2) from 0 to x.
 
     Args:
         x: A tensor of the axis graph, array, traced array, or number.
@@ -110,7 +110,7 @@ def erf(x: Any) -> Any:
 
 @hides_frames
 def erfc(x: Any) -> Any:
-    """1 - erf(x), without cancellation where erf(x) is near 1; arguments are those of `erf`.
+    """The complement 1 - erf(x), without cancellation where erf(x) is near 1; see `erf`.
 
     Raises:
         GraphTypeError: the elements are complex or no numbers.

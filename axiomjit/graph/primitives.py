@@ -1,11 +1,11 @@
-"""The table of primitives and the table of accumulators: one row each, its rules beside it.
+"""The table of primitives and the table of accumulators; a row has all facts of one entry.
 
 A row has the NumPy function that defines its meaning (and, for ufuncs, its dtype rule), its form in
 generated source, the dtypes of that form, the dtypes in which it keeps a loop scalar, and its cost.
 `{0} {1} {2}` are replaced by the operands, `{dtype}` by the result's cast.
 
-Nothing relies on Numba's promotion: results computed in another type are cast back at once. As in
-NumPy, float16 is computed in float32 and rounded after each operation.
+Nothing relies on Numba's promotion: a result in another type is cast back at once. As in NumPy,
+float16 is computed in float32 and rounded after each operation.
 """
 
 from __future__ import annotations
@@ -55,23 +55,23 @@ BITS: Final = INTEGERS | {"b1"}
 LONG: Final = frozenset({"i8", "u8"})
 _CLIP: Final[np.ufunc] = umath.clip  # type: ignore[attr-defined]  # np.clip is a function
 UNWIDENED: Final = frozenset({"b1", "i8", "f4", "f8", "c8", "c16"})
-"""Dtypes that Python's operators keep in a compiled kernel; Numba widens the results of others."""
+"""Dtypes that operators keep in a compiled kernel; Numba widens results of other dtypes."""
 _COMPARISONS: Final = frozenset(name for name, _ in COMPARISONS.values())
 COMPLEX_CALLS: Final = frozenset(
     {"multiply", "divide", "less", "less_equal", "greater", "greater_equal", "clip"}
 )
-"""Operations on complex numbers written as function calls, implemented by NumPy's formulas."""
+"""Operations that are function calls for complex numbers, computed by NumPy's formulas."""
 
 
 class Primitive(Record):
-    """One scalar operation, of `arity` operands or of ANY_NUMBER.
+    """A scalar operation with `arity` operands; ANY_NUMBER allows any number of operands.
 
-    `weight` is its cost in additions; `bools` its form for bools, if different. On CPUs that
-    cannot divide vectors of 64-bit integers LLVM does not vectorise a loop with it in the dtypes
-    `scalar`; a loop that calls libm is vectorised. `chooser` is the position and the dtype of
-    an operand that selects one of the others. A primitive without ufunc has the dtypes of the ufunc
-    `like`. Results may differ from NumPy's by up to `ulps` units in the last place, NumPy's errors
-    included. `elementary` functions are implemented by many operations in the runtime.
+    `weight` is the cost in additions, `bools` the form for bools if it differs. On CPUs that cannot
+    divide vectors of 64-bit integers, LLVM does not vectorise a loop that has the operation in one
+    of the dtypes `scalar`. `chooser` is the position and the dtype of an operand that selects
+    another operand. A primitive without ufunc has the dtypes of the ufunc `like`. Results may
+    differ from NumPy's by up to `ulps` units in the last place, including NumPy's own errors. The
+    runtime implements an `elementary` function by many operations.
     """
 
     name: str
@@ -100,37 +100,37 @@ class Primitive(Record):
         return super().__reduce__()
 
     def is_scalar(self, code: str, target: Target) -> bool:
-        """True if it keeps a loop in this dtype scalar on a target."""
+        """True if the operation prevents vectorising of a loop in this dtype on a target."""
         return code in self.scalar and not target.divides_long_vectors
 
     @property
     def sign(self) -> str | None:
-        """The operator of the form in source, between or before operands; None for a call."""
+        """The operator in generated source, between or before operands; None for a call."""
         return SIGNS.get(self.name)
 
     @property
     def keeps_weak(self) -> bool:
-        """True if the result for Python numbers alone is a Python number."""
+        """True if the result is a Python number if all operands are Python numbers."""
         named = ("cast", "real", "imag", "conjugate", "absolute", "sqrt")
         return self.sign is not None or self.name in named
 
     @property
     def compares(self) -> bool:
-        """True if it may compare unsigned with signed 64-bit integers, as in NumPy."""
+        """True for a comparison, which may mix unsigned and signed 64-bit integers, as in NumPy."""
         return self.name in _COMPARISONS
 
     @property
     def ufunc(self) -> np.ufunc | None:
-        """The ufunc that defines this row; None for other definitions."""
+        """The ufunc that defines this row; None if a ufunc does not define it."""
         return self.evaluate if isinstance(self.evaluate, np.ufunc) else None
 
     @property
     def loop(self) -> np.ufunc | None:
-        """The ufunc whose loops decide the dtypes of this row; None if a rule of its own does."""
+        """The ufunc whose loops decide the dtypes of this row; None if another rule decides."""
         return self.like or self.ufunc
 
     def written(self, operands: Sequence[str], codes: Sequence[str], result: str) -> str:
-        """The generated source of the operation on named operands of these dtypes."""
+        """The generated source of the operation, for operands with these names and dtypes."""
         if self.loop is None:
             return self.source.format(*operands, dtype=cast_name(result))
         of_complex = codes[0] in COMPLEXES and self.name in COMPLEX_CALLS
@@ -149,24 +149,24 @@ READ_ONLY: Final = Primitive("read_only", 1, np.asarray, "{0}", weight=0)
 CAST: Final = Primitive("cast", 1, np.asarray, "{dtype}({0})")
 COPY: Final = Primitive("copy", 1, np.array, "{0}")
 NUMBER: Final = Primitive("number", 1, np.array, "{0}", weight=0)
-"""The value of an array or NumPy scalar without dimensions as a Python number."""
+"""The value of an array without dimensions, or of a NumPy scalar, as a Python number."""
 PACK: Final = Primitive("pack", 1, partial(np.array, order="C"), "{0}")
 """A copy that is always stored, in C order without gaps, so that its dimensions can be merged."""
 MERGED: Final = PACK.replace(name="merged")
-"""A PACK that only merging needs and the user has not asked for; `elide_copies` removes it."""
+"""A PACK that only merging of dimensions needs, not the user; `elide_copies` removes it."""
 PACKS: Final = (PACK, MERGED)
 ANY_NUMBER: Final = -1
 SAVE: Final = Primitive("save", 1, np.array, "{0}")
-"""A copy, in the same layout, of an operand about to be overwritten."""
+"""A copy, in the same layout, of an operand that is overwritten next."""
 MATERIALIZE: Final = Primitive("materialize", 1, np.array, "{0}")
 """A copy that the user asked for; it is always stored."""
 COPIES: Final = (COPY, *PACKS, SAVE, MATERIALIZE)
 UPDATE: Final = Primitive("update", 2, np.asarray, "{1}", weight=0)
-"""A storage's value after the second operand is written into all or part of the first."""
+"""The value of a storage after the second operand is written into all or part of the first."""
 JOIN: Final = Primitive("join", ANY_NUMBER, np.asarray, "", weight=0)
-"""Padded or concatenated arrays: each point has the value of the operand with its region."""
+"""A join of arrays: each point has the value of the operand whose region contains the point."""
 POSITION: Final = Primitive("position", 0, np.arange, "", frozenset({"i8"}), weight=0)
-"""The index of a point along the only iterator."""
+"""The index of each point along the only iterator."""
 
 
 def _times(*factors: Any) -> Any:
@@ -174,11 +174,11 @@ def _times(*factors: Any) -> Any:
 
 
 PRODUCT: Final = Primitive("product", ANY_NUMBER, _times, "")
-"""The summed product of all operands; `order_contractions` splits it into products of two."""
+"""The summed product of all operands; `order_contractions` splits it into pairwise products."""
 STATE: Final = Primitive("state", ANY_NUMBER, np.asarray, "", weight=0)
-"""Several values as one state: an element of a fold whose states have several values."""
+"""Several values combined to one state of a fold."""
 GATHER: Final = Primitive("gather", ANY_NUMBER, np.take, "")
-"""The first operand, read at positions: the further operands, one per iterator from rank on."""
+"""The first operand, read at positions; further operands are the positions for later iterators."""
 WHERE: Final = Primitive("where", 3, np.where, "select({0}, {1}, {2})", chooser=(0, BOOL))
 REAL: Final = Primitive("real", 1, np.real, "real({0})", COMPLEXES, weight=0)
 IMAG: Final = Primitive("imag", 1, np.imag, "imag({0})", COMPLEXES, weight=0)
@@ -193,12 +193,12 @@ def _complex_of(re: Any, im: Any) -> Any:
 COMPLEX_OF: Final = Primitive(
     "complex_of", 2, _complex_of, "complex_of({0}, {1})", frozenset({"f4", "f8"}), weight=0
 )
-"""The complex number with these two floats of one dtype as its parts."""
+"""The complex number whose parts are two floats of the same dtype."""
 
 
 @lru_cache
 def part_of_state(k: int) -> Primitive:
-    """The primitive that selects value k of a state of several values."""
+    """The primitive that selects value k of a state with several values."""
     return Primitive("part", 1, itemgetter(f"s{k}"), str(k), weight=0)
 
 
@@ -213,9 +213,9 @@ def _bits_as(dtype: DType) -> Primitive:
 
 
 BITS_AS: Final = {d: _bits_as(d) for d in DTYPES.values() if is_real(d)}
-"""By dtype, the primitive whose results have the bits of elements of another dtype and its size."""
+"""For each dtype, the primitive that reads the bits of equally large elements as this dtype."""
 BITS_VIEWS: Final = {d: one.replace(name=f"{one.name}_view") for d, one in BITS_AS.items()}
-"""As `BITS_AS`, views of the same memory."""
+"""For each dtype, the primitive of `BITS_AS` as a view of the same memory."""
 
 
 def _divides(ufunc: np.ufunc) -> Primitive:
@@ -226,7 +226,8 @@ def _divides(ufunc: np.ufunc) -> Primitive:
 def _elementary(ufunc: np.ufunc, weight: int, loops: frozenset[str] = FLOATS) -> Primitive:
     """A row for an elementary function, implemented in `axiomjit.runtime.elementary`.
 
-    The implementation is off by at most 1 unit in float32 and 2 in float64, NumPy by 4.
+    The error of the implementation is at most 1 unit in float32 and 2 in float64; NumPy's error is
+    at most 4 units.
     """
     name, operands = ufunc.__name__, ", ".join(f"{{{k}}}" for k in range(ufunc.nin))
     source = f"{name}({operands})"
@@ -338,11 +339,11 @@ def primitive_named(name: str) -> Primitive:
 
 
 class FoldRule(Record):
-    """An associative reduction over iterators.
+    """The rule of an associative reduction over iterators.
 
-    `blocked` accumulators round, or depend on order: they run in fixed blocks, whose results are
-    combined. One that is not `commutative` takes elements in the order listed. One without identity
-    starts from its first element.
+    A `blocked` rule rounds or depends on the order; it runs in fixed blocks, whose results are
+    combined. A rule that is not `commutative` takes elements in the order listed. A rule without
+    identity starts from the first element.
     """
 
     name: str
@@ -364,21 +365,21 @@ class FoldRule(Record):
 
     @property
     def may_scan(self) -> bool:
-        """True if it can be a scan, which outputs the state after each element."""
+        """True if the rule can run as a scan, which outputs the state after each element."""
         return True
 
     def state_dtype(self, result: DType) -> DType:
-        """dtype of the state in loops, for a result of this dtype."""
+        """The dtype of the state in loops, for a result of this dtype."""
         return result
 
 
 class UfuncFold(FoldRule):
-    """A reduction by a NumPy ufunc, `reduce`.
+    """The rule of a reduction by a NumPy ufunc, `reduce`.
 
-    `lane` is the function in generated source that combines a state with an element if the order in
-    lanes is free. `tree` is the suffix of the functions that combine partial results of blocks as a
-    tree. A `running` fold outputs its state after each element: nothing is reordered, and a sum
-    starts at -0.0, which keeps signs.
+    `lane` is the function in generated source that combines a state with an element; lanes may be
+    combined in any order. `tree` is the suffix of the functions that combine the results of blocks
+    as a tree. A `running` fold outputs the state after each element: nothing is reordered, and a
+    sum starts at -0.0, which preserves the sign of zeros.
     """
 
     reduce: np.ufunc
@@ -388,16 +389,16 @@ class UfuncFold(FoldRule):
 
     @property
     def may_scan(self) -> bool:
-        """True if nothing is reordered."""
+        """True if the fold is `running`, so that nothing is reordered."""
         return self.running
 
     @property
     def combine(self) -> Primitive:
-        """The operation on two states, in order."""
+        """The primitive that combines two states, in order."""
         return PRIMITIVES[self.reduce.__name__]
 
     def result_dtype(self, operand: DType) -> DType:
-        """dtype of the result by NumPy's rule: integers are reduced in 64 bits, bools counted."""
+        """The dtype of the result: as in NumPy, integers are reduced in 64 bits, bools counted."""
         if self.name in ("any", "all"):
             return BOOL
         if not self.blocked or is_inexact(operand):
@@ -405,7 +406,7 @@ class UfuncFold(FoldRule):
         return UNSIGNED if is_unsigned(operand) else INT
 
     def state_dtype(self, result: DType) -> DType:
-        """dtype of the state: sums and products run in 64 bits, rounded or wrapped once."""
+        """The dtype of the state: sums and products run in 64 bits and are rounded once."""
         if not self.blocked:
             return SINGLE if result == HALF else result
         wide = FLOAT if is_float(result) else COMPLEX if is_complex(result) else None
@@ -425,7 +426,7 @@ class UfuncFold(FoldRule):
 def _fold(
     name: str, reduce: np.ufunc, lane: str, loops: frozenset[str] = ALL, **changes: Any
 ) -> UfuncFold:
-    """A row of the table of folds; all are commutative."""
+    """A row of the table of folds; all rows are commutative."""
     return UfuncFold(name, False, True, loops, True, reduce, lane).replace(**changes)
 
 
@@ -435,9 +436,9 @@ PROD: Final = _fold(
 )
 MAX: Final = _fold("max", np.maximum, "maximum({0}, {1})", has_identity=False)
 MIN: Final = _fold("min", np.minimum, "minimum({0}, {1})", has_identity=False)
-TESTS: Final = frozenset({"b1"})
-ANY: Final = _fold("any", np.logical_or, "{0} | {1}", TESTS)
-ALL_OF: Final = _fold("all", np.logical_and, "{0} & {1}", TESTS)
+BOOLS: Final = frozenset({"b1"})
+ANY: Final = _fold("any", np.logical_or, "{0} | {1}", BOOLS)
+ALL_OF: Final = _fold("all", np.logical_and, "{0} & {1}", BOOLS)
 ACCUMULATORS: Final[dict[str, UfuncFold]] = {
     row.name: row for row in (SUM, PROD, MAX, MIN, ANY, ALL_OF)
 }

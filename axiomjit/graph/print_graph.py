@@ -1,4 +1,4 @@
-"""Prints a graph in stable lines: nodes numbered in post-order, no names, no addresses."""
+"""Print a graph in stable lines: nodes are numbered in post-order, without names or addresses."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _shape_text(shape: tuple[Dim, ...]) -> str:
 
 
 def type_text(node: Node) -> str:
-    """dtype and shape, e.g. `f8[n0]`; a weak number has a `~`."""
+    """The text of a node's dtype and shape, such as `f8[n0]`; a weak number starts with `~`."""
     return f"{'~' if node.weak else ''}{type_name(node.dtype)}{_shape_text(node.shape)}"
 
 
@@ -53,7 +53,7 @@ def _op_text(op: Op, numbers: dict[Node, int]) -> str:
 
 
 def _region_text(region: Region, names: list[str]) -> str:
-    """The head of a region: its range, overwritten storages and captured values."""
+    """The first line of a region: its range, overwritten storages and captured values."""
     text = region.name
     if isinstance(region, Loop) and region.trips is not None:
         text += f" {region.index.name if region.index else '_'} < {region.trips}"
@@ -63,11 +63,11 @@ def _region_text(region: Region, names: list[str]) -> str:
 
 
 _HEADS = {True: ("do", "while"), False: ("then", "else")}
-"""The words before the bodies of a loop, and before those of a branch."""
+"""The words before the bodies of a loop (True), and of a branch (False)."""
 
 
 def _node_text(node: Node, numbers: dict[Node, int]) -> str:
-    """The right-hand side of a node's line."""
+    """The text of a node, without its number and type."""
     match node:
         case Input():
             return f"input {node.position}"
@@ -83,7 +83,7 @@ def _node_text(node: Node, numbers: dict[Node, int]) -> str:
 
 
 def graph_lines(graph: Graph) -> Iterator[str]:
-    """The lines of a graph, one per node, operands before users."""
+    """Yield the lines of a graph, one per node, operands before users."""
     numbers: dict[Node, int] = {}
     for node in (*graph.inputs, *graph.nodes):
         if node in numbers:

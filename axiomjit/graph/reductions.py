@@ -1,12 +1,12 @@
 """Reductions and scans with states of several values, and reductions built from them.
 
-A graph of scalars combines two states of a `StateFold`. Its inputs are the values of the left
-state, then those of the right one, and its outputs the values of the combined state. Its nodes are
-interned, so equal functions of equal dtypes are one fold. `WelfordFold` and `ArgReduceFold` are
-such folds; ufuncs need none.
+A graph of scalars combines two states of a `StateFold`. The inputs of the graph are the values of
+the left state, then the values of the right state; its outputs are the values of the combined
+state. Equal nodes are one object, so equal functions with equal dtypes are one fold. `WelfordFold`
+and `ArgReduceFold` are such folds; a reduction by a ufunc needs no graph.
 
-A scan is an op with a fold that keeps all iterators: it outputs the state after each element along
-its last iterator. Several dimensions are first merged into one, in the order listed.
+A scan is an op whose fold reduces no iterators: it outputs the state after each element along the
+last iterator. Several scanned dimensions are first merged into one, in the order listed.
 """
 
 from __future__ import annotations
@@ -59,10 +59,11 @@ from axiomjit.symbolic.index_maps import IndexMap, affine, identity, permutation
 
 
 class StateFold(FoldRule):
-    """A fold whose combining function is a graph of scalars; `start` is the initial state.
+    """A fold that combines states by a graph of scalars; `start` is the initial state.
 
-    `pullback`, if the user gives one, is the graph of its adjoint: of the cotangent of the new
-    state, the new state and both states it gives the cotangents of both.
+    If the user gives a derivative, `pullback` is its graph. The inputs of `pullback` are the
+    cotangent of the new state, the new state, and both old states; its outputs are the cotangents
+    of both old states.
     """
 
     outputs: tuple[Node, ...]
@@ -79,9 +80,10 @@ class StateFold(FoldRule):
         starts: bool = True,
         pullback: tuple[Node, ...] = (),
     ) -> None:
-        """Make a fold; `outputs` is the graph that combines two states of the dtypes of `start`.
+        """Make a fold; the graph `outputs` combines two states with the dtypes of `start`.
 
-        With `starts`, reductions begin with these values, otherwise with their first element.
+        With `starts`, a reduction begins with the values of `start`, otherwise with its first
+        element.
         """
         given: tuple[Any, ...] = ("fold", True, has_identity, ALL, commutative)
         given += (outputs, start, starts, pullback)
@@ -89,7 +91,7 @@ class StateFold(FoldRule):
 
     @property
     def parts(self) -> tuple[DType, ...]:
-        """The dtypes of the values of a state."""
+        """The dtype of each value of a state."""
         return tuple(value.dtype for value in self.start)
 
     @property
@@ -100,27 +102,28 @@ class StateFold(FoldRule):
 
     @property
     def functions(self) -> int:
-        """The number of elementary functions called to combine two states."""
+        """The number of calls of elementary functions that combine two states."""
         ops = (node for node in post_order(self.outputs) if isinstance(node, Op))
         return sum(op.primitive.elementary for op in ops)
 
     def evaluate(self, given: Sequence[np.ndarray], folded: int) -> np.ndarray:
-        """Reduce arrays of one shape along their last `folded` dimensions, in NumPy.
+        """Reduce arrays of equal shape along their last `folded` dimensions, in NumPy.
 
-        If `folded` is 0, return the scan: the states after each element along the last dimension.
+        If `folded` is 0, the result is the scan along the last dimension: the state after each
+        element.
         """
         if not folded:
             return _evaluate_scan(self, given)
         kept = given[0].shape[: given[0].ndim - folded]
         count = math.prod(given[0].shape[given[0].ndim - folded :])
         if not count:
-            return recorded([np.broadcast_to(value, kept) for value in self.start], self)
+            return as_records([np.broadcast_to(value, kept) for value in self.start], self)
         rows = [array.reshape(*kept, count) for array in given]
         states = [row[..., 0] for row in rows]
         for k in range(1, count):
             combined = in_arrays(self.outputs, [*states, *(row[..., k] for row in rows)])
             states = [v.astype(d, copy=False) for v, d in zip(combined, self.parts, strict=True)]
-        return recorded(states, self)
+        return as_records(states, self)
 
     def __repr__(self) -> str:
         kinds = "".join(
@@ -135,7 +138,7 @@ class StateFold(FoldRule):
 
 
 def scalar_text(outputs: Sequence[Node], states: int) -> str:
-    """A graph of two states on one line: a0.. are the left state's values, b0.. the right's."""
+    """The text of a graph of two states; a0, a1.. are values of the left one, b0.. of the right."""
     names: dict[Node, str] = {}
     lines: list[str] = []
     for node in post_order(tuple(outputs)):
@@ -155,7 +158,7 @@ def scalar_text(outputs: Sequence[Node], states: int) -> str:
 def computed(
     outputs: Sequence[Node], given: Sequence[Any], apply: Callable[[Op, Sequence[Any]], Any]
 ) -> list[Any]:
-    """The outputs of a graph of scalars for the inputs `given`; `apply` computes each op."""
+    """The outputs of a graph of scalars for `given` inputs; `apply` computes each op."""
     values: dict[Node, Any] = {}
     for node in post_order(tuple(outputs)):
         if isinstance(node, Input):
@@ -168,7 +171,7 @@ def computed(
 
 
 def in_arrays(outputs: Sequence[Node], given: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """The outputs of a graph of scalars at each point of arrays of one shape, in NumPy."""
+    """The outputs of a graph of scalars at each point of arrays, computed by NumPy."""
 
     def apply(op: Op, operands: Sequence[Any]) -> Any:
         values = [v.value if isinstance(v, Scalar) else v for v in operands]
@@ -183,7 +186,7 @@ def in_arrays(outputs: Sequence[Node], given: Sequence[np.ndarray]) -> list[np.n
 
 
 def in_nodes(outputs: Sequence[Node], given: Sequence[Node]) -> list[Node]:
-    """The outputs of a graph of scalars at each point of nodes, which broadcast."""
+    """The outputs of a graph of scalars at each point of broadcast nodes."""
 
     def apply(op: Op, operands: Sequence[Node]) -> Node:
         if op.primitive is CAST:
@@ -194,9 +197,10 @@ def in_nodes(outputs: Sequence[Node], given: Sequence[Node]) -> list[Node]:
 
 
 def fold_states(fold: StateFold, operands: Sequence[Node], axes: Sequence[int]) -> list[Node]:
-    """The states of operands of one shape, reduced along dimensions from the initial values.
+    """The states of operands of equal shape, reduced along dimensions, with the initial state.
 
-    The initial state is combined once, on the left; without elements it is the result.
+    The initial state is combined once, as the left operand. If there are no elements, it is the
+    result.
 
     Raises:
         GraphValueError: there are no elements and no initial state.
@@ -206,7 +210,7 @@ def fold_states(fold: StateFold, operands: Sequence[Node], axes: Sequence[int]) 
     start: list[Node] = [Scalar(value.dtype, value, False) for value in fold.start]
     if any(shape[d] == 0 for d in axes):
         if not fold.starts:
-            raise _of_nothing(operands[0])
+            raise _no_elements_error(operands[0])
         return [builder.broadcast_to(value, kept) for value in start]
     if axes:
         states = folded_states(fold, operands, axes)
@@ -226,7 +230,7 @@ def fold_states(fold: StateFold, operands: Sequence[Node], axes: Sequence[int]) 
     ]
 
 
-def _of_nothing(node: Node) -> GraphValueError:
+def _no_elements_error(node: Node) -> GraphValueError:
     return GraphValueError(
         f"a fold of {describe_type(node)}",
         "a length of 0, and an accumulator without an initial value",
@@ -236,7 +240,7 @@ def _of_nothing(node: Node) -> GraphValueError:
 
 
 def has_elements(lengths: Sequence[Dim]) -> bool:
-    """True if all lengths are known to be positive; reading a known length records a guard."""
+    """True if all lengths are known to be positive; comparing a known length records a guard."""
     try:
         return all(length > 0 for length in lengths)
     except (TraceError, KeyError):
@@ -244,7 +248,7 @@ def has_elements(lengths: Sequence[Dim]) -> bool:
 
 
 def folded_states(fold: StateFold, operands: Sequence[Node], axes: Sequence[int]) -> list[Node]:
-    """The states of operands of one shape, reduced along dimensions; the first element starts."""
+    """The states of operands of equal shape, reduced along dimensions from the first element."""
     shape = operands[0].shape
     kept = [d for d in range(len(shape)) if d not in axes]
     order = [*kept, *axes]
@@ -257,7 +261,7 @@ def folded_states(fold: StateFold, operands: Sequence[Node], axes: Sequence[int]
 
 
 def parts_of(folded: Node) -> list[Node]:
-    """The values of a reduced state, one node each."""
+    """The values of a reduced state, as one node per value."""
     parts, rank = state_parts(folded.dtype), len(folded.shape)
     if len(parts) == 1:
         return [folded]
@@ -275,12 +279,14 @@ def _evaluate_scan(fold: StateFold, given: Sequence[np.ndarray]) -> np.ndarray:
         pairs = zip(combined, fold.parts, strict=True)
         columns.append([value.astype(part, copy=False) for value, part in pairs])
     if not columns:
-        return recorded([array.astype(d) for array, d in zip(given, fold.parts, strict=True)], fold)
-    return recorded([np.stack(column, -1) for column in zip(*columns, strict=True)], fold)
+        return as_records(
+            [array.astype(d) for array, d in zip(given, fold.parts, strict=True)], fold
+        )
+    return as_records([np.stack(column, -1) for column in zip(*columns, strict=True)], fold)
 
 
-def recorded(states: Sequence[np.ndarray], fold: StateFold) -> np.ndarray:
-    """States as one array of records; a plain array if a state is one value."""
+def as_records(states: Sequence[np.ndarray], fold: StateFold) -> np.ndarray:
+    """States as one array of records; a plain array if a state has one value."""
     if len(states) == 1:
         return np.array(states[0])
     result: np.ndarray = np.empty(states[0].shape, state_dtype(fold.parts))
@@ -290,30 +296,40 @@ def recorded(states: Sequence[np.ndarray], fold: StateFold) -> np.ndarray:
 
 
 class WelfordFold(StateFold):
-    """A fold whose state is (count, sum, shifted sum, sum of squared deviations).
+    """A fold with the state (count, sum, shifted sum, sum of squared deviations).
 
-    Elements are also summed as differences from one of them, which makes the difference between the
-    means of two parts exact if all elements are large. Two parts are merged by the formula of T.
-    Chan, G. Golub and R. LeVeque ("Updating formulae and a pairwise algorithm for computing sample
-    variances", 1979), which has no cancellation.
+    The shifted sum is the sum of differences from one of the elements. By this sum, the difference
+    between the means of two parts is exact if all elements are large. Two parts are merged by the
+    formula of Chan, Golub and LeVeque ("Updating formulae and a pairwise algorithm for computing
+    sample variances", 1979), which has no cancellation.
     """
 
     def __init__(self) -> None:
         start = (np.float64(0.0),) * 4
-        rule: tuple[Any, ...] = ("moments", True, False, ALL, False, _merged(), start, False, ())
+        rule: tuple[Any, ...] = (
+            "moments",
+            True,
+            False,
+            ALL,
+            False,
+            _merged_moments(),
+            start,
+            False,
+            (),
+        )
         super(StateFold, self).__init__(*rule)
 
     def __repr__(self) -> str:
         return self.name
 
     def evaluate(self, given: Sequence[np.ndarray], folded: int) -> np.ndarray:
-        """Raise an error: passes over loops make this fold, no graph has it."""
+        """Raise an error, since only passes over loops make this fold, and no graph has it."""
         raise NotImplementedError(f"{self.name} is no fold of graphs")
 
 
 @lru_cache
-def _merged() -> tuple[Node, ...]:
-    """The moments of two parts together, as a graph of scalars."""
+def _merged_moments() -> tuple[Node, ...]:
+    """The graph of scalars that merges the states of two parts."""
     row = PRIMITIVES
     count, total, shifted, square, *other = (Input(FLOAT, k, ()) for k in range(8))
 
@@ -328,21 +344,22 @@ def _merged() -> tuple[Node, ...]:
     return counts, of("add", total, other[1]), of("add", shifted, other[2]), squares
 
 
-NOWHERE: Final = value_range(INT)[1]
-"""The position in a state without an element; larger than every other position."""
+NO_POSITION: Final = value_range(INT)[1]
+"""The position in the state of no element, larger than every other position."""
 
 
 class ArgReduceFold(StateFold):
-    """A fold of (element, position) by MAX or MIN of elements; the first of equal elements wins.
+    """A fold of (element, position) that selects the largest or smallest element.
 
-    A NaN ranks above all numbers, and equals another NaN.
+    Of equal elements the first is selected. A NaN is selected before all numbers, and equals
+    another NaN.
     """
 
     extreme: UfuncFold
 
     def __init__(self, extreme: UfuncFold, dtype: DType) -> None:
         lowest = np.asarray(extreme.initial(dtype)).astype(dtype)[()]
-        start, outputs = (lowest, INT.type(NOWHERE)), _combined(extreme, dtype)
+        start, outputs = (lowest, INT.type(NO_POSITION)), _selected_state(extreme, dtype)
         rule: tuple[Any, ...] = (f"arg{extreme.name}", False, True, ALL, True)
         rule += (outputs, start, False, (), extreme)
         super(StateFold, self).__init__(*rule)
@@ -356,18 +373,20 @@ class ArgReduceFold(StateFold):
         return self.name
 
     def evaluate(self, given: Sequence[np.ndarray], folded: int) -> np.ndarray:
-        """The extremes and their positions along the last dimensions of arrays, in NumPy."""
+        """The selected elements and their positions along the last dimensions, by NumPy."""
         kept = given[0].shape[: given[0].ndim - folded]
         count = math.prod(given[0].shape[given[0].ndim - folded :])
         values, places = (array.reshape(*kept, count) for array in given)
         best = self.extreme.reduce.reduce(values, axis=-1, initial=self.start[0])
         found = (values == best[..., None]) | np.isnan(values)
-        return recorded([best, np.where(found, places, NOWHERE).min(-1, initial=NOWHERE)], self)
+        return as_records(
+            [best, np.where(found, places, NO_POSITION).min(-1, initial=NO_POSITION)], self
+        )
 
 
 @lru_cache
-def _combined(extreme: UfuncFold, dtype: DType) -> tuple[Node, ...]:
-    """The graph of scalars that selects the better of two states."""
+def _selected_state(extreme: UfuncFold, dtype: DType) -> tuple[Node, ...]:
+    """The graph of scalars that selects one of two states."""
     value, place, other, later = (Input(d, k, ()) for k, d in enumerate((dtype, INT) * 2))
     row = PRIMITIVES
     better = elementwise(row["greater" if extreme is MAX else "less"], other, value)
@@ -387,15 +406,15 @@ def _combined(extreme: UfuncFold, dtype: DType) -> tuple[Node, ...]:
 
 
 def running_fold(fold: UfuncFold, node: Node, dtype: DType, axes: Sequence[int]) -> Node:
-    """The partial reductions along dimensions in a dtype, as np.cumsum along one."""
+    """The partial reductions along dimensions, computed in a dtype, as np.cumsum along one."""
     (scanned,) = _scanned(fold.replace(running=True), dtype, [cast(node, dtype)], axes)
     return scanned
 
 
 def scan_states(fold: StateFold, operands: Sequence[Node], axes: Sequence[int]) -> list[Node]:
-    """The partial states along dimensions of operands of one shape.
+    """The partial states of operands of equal shape along dimensions.
 
-    The initial state is combined once, on the left of each.
+    The initial state is combined once with each partial state, as the left operand.
     """
     states = _scanned(fold, state_dtype(fold.parts), operands, axes)
     if not fold.starts or fold.has_identity:
@@ -409,7 +428,7 @@ def scan_states(fold: StateFold, operands: Sequence[Node], axes: Sequence[int]) 
 def _scanned(
     fold: FoldRule, dtype: DType, operands: Sequence[Node], axes: Sequence[int]
 ) -> list[Node]:
-    """The states along dimensions; several are first merged into one."""
+    """The partial states along dimensions; several dimensions are first merged into one."""
     shape = operands[0].shape
     kept = [d for d in range(len(shape)) if d not in axes]
     order = [*kept, *axes]
@@ -434,7 +453,7 @@ def _along_one(
 
 
 def positions_along(shape: tuple[Dim, ...], axes: Sequence[int]) -> Node:
-    """For each point of a shape its position along some axes, the last axis fastest."""
+    """For each point of a shape, its position along axes in C order."""
     steps: dict[int, Dim] = {}
     step = dim(1)
     for d in reversed(axes):
@@ -446,9 +465,9 @@ def positions_along(shape: tuple[Dim, ...], axes: Sequence[int]) -> Node:
 
 
 def choose_position(extreme: UfuncFold, node: Node, axes: Sequence[int]) -> Node:
-    """The first position of the MAX or MIN along dimensions, or of the first NaN.
+    """The position of the first largest or smallest element along dimensions, or of a first NaN.
 
-    The dimensions count as one in the order listed.
+    The dimensions are counted as one, in the order listed.
 
     Raises:
         GraphValueError: a dimension has no elements.
@@ -462,7 +481,7 @@ def choose_position(extreme: UfuncFold, node: Node, axes: Sequence[int]) -> Node
 
 
 def log_sum_exp(node: Node, axes: Sequence[int]) -> Node:
-    """log(sum(exp(x))) along dimensions, shifted by the largest element; -inf if empty."""
+    """log(sum(exp(x))) along dimensions, shifted by the largest element; -inf without elements."""
     dtype = builder.summed_in(node)
     wide = builder.cast(node, SINGLE if node.dtype == HALF else dtype)
     low = Scalar(wide.dtype, wide.dtype.type(float("-inf")), False)
@@ -479,7 +498,7 @@ def log_sum_exp(node: Node, axes: Sequence[int]) -> Node:
 
 
 def _stretched(folded: Node, node: Node, axes: Sequence[int]) -> Node:
-    """A reduction's result, broadcast back over the dimensions that it reduced."""
+    """The result of a reduction, broadcast back over the reduced dimensions."""
     kept = [d for d in range(len(node.shape)) if d not in axes]
     index = tuple(affine({d: dim(1)}) for d in kept)
     return builder.view(folded, index, node.shape)

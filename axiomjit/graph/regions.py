@@ -1,10 +1,10 @@
 """Regions: loops and branches as operations of a graph.
 
-A region has bodies: closed graphs with one input per operand. Its first operands are storages at
-their versions, which it overwrites; a carried number is a storage without dimensions. The other
-operands are captured: bodies only read them. The value of a region is the number of its trips; the
-next version of each overwritten storage is a `Written` of it. An index is a symbol of the kind
-INDEX, which stands in the lengths and index maps of the body.
+A region has bodies, which are closed graphs with one input per operand. The first operands are
+versions of storages that the region overwrites; a carried number is a storage without dimensions.
+The other operands are captured: bodies only read them. The value of a region is its number of
+trips. A `Written` node is the next version of an overwritten storage. The index of a loop is a
+symbol of the kind INDEX; lengths and index maps of the body may contain it.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ class Region(LibraryOperation):
 
 
 class Loop(Region):
-    """A loop: its body runs `trips` times in order, each time with the next `index` from 0 on.
+    """A loop, whose body runs `trips` times, in order; `index` counts the trips from 0.
 
-    Without `trips` it has no limit. With two bodies, the second gives a truth, asked before each
-    trip; the loop ends where it is false.
+    If `trips` is None, the number of trips has no limit. If there is a second body, it computes a
+    truth before each trip, and the loop ends when the truth is false.
     """
 
     index: Symbol | None = None
@@ -52,25 +52,25 @@ class Loop(Region):
 
     @property
     def lengths(self) -> tuple[Dim, ...]:
-        """The number of trips, which may be that of another loop."""
+        """The number of trips of the loop, if it has a limit."""
         return () if self.trips is None else (self.trips,)
 
 
 class Cond(Region):
-    """A branch: by the truth in its first operand behind those written, one of two bodies runs."""
+    """A branch: the first captured operand is a truth, which selects one of two bodies."""
 
 
 class Written(Update):
-    """The next version of the first operand, overwritten by the region that is the second one.
+    """The next version of the first operand, which the region in the second operand overwrites.
 
-    `place` is the number of the storage among those that the region overwrites.
+    `place` is the number of the storage among the storages that the region overwrites.
     """
 
     place: int = 0
 
 
 def region_node(region: Region, operands: Sequence[Node]) -> Op:
-    """The node of a region with these operands; its value is its number of trips, int64."""
+    """The node of a region with these operands; its value is the number of trips, an int64."""
     extents: list[Dim] = []
     maps = []
     for node in operands:
@@ -93,7 +93,7 @@ def written_versions(node: Op) -> tuple[Written, ...]:
 
 
 def after_region(node: Written) -> Written:
-    """The version with the operand of its region as the version before."""
+    """The version with the current operand of its region as the previous version."""
     region = node.operands[1]
     return node.replace(operands=(region.children[node.place], region))
 
@@ -103,12 +103,13 @@ def rebuilt(
     given: Mapping[Node, Node],
     lengths: Mapping[Symbol, Dim] | None = None,
 ) -> list[Node]:
-    """The outputs with other nodes in place of those in `given`, and other lengths.
+    """The outputs, with nodes replaced by `given` and symbols replaced by `lengths`.
 
     Args:
         outputs: Nodes of a graph.
-        given: For nodes below them the nodes to stand in their places.
-        lengths: For symbols of other nodes, also in the bodies of regions, what they stand for.
+        given: For nodes on which the outputs depend, the nodes that replace them.
+        lengths: For symbols in the other nodes and in bodies of regions, the lengths that replace
+            them.
     """
     new = dict(given)
     for node in post_order(tuple(outputs), lambda n: () if n in given else n.children):
@@ -136,7 +137,7 @@ def with_lengths_inside(node: Node, lengths: Mapping[Symbol, Dim]) -> Node:
 
 
 def with_lengths(body: Graph, lengths: Mapping[Symbol, Dim]) -> Graph:
-    """The body with other lengths in place of symbols."""
+    """The body with its symbols replaced by lengths."""
     inputs: Any = rebuilt(body.inputs, {}, lengths)
     return Graph(tuple(inputs), tuple(rebuilt(body.outputs, {}, lengths)), body.writes)
 
@@ -162,7 +163,7 @@ def region_fields(
 
 
 def operations_of(bodies: Sequence[Graph]) -> Iterator[LibraryOperation]:
-    """The operations of libraries in bodies, and the regions."""
+    """Yield the library operations and the regions in bodies."""
     for body in bodies:
         for op in body.ops:
             if isinstance(op.primitive, LibraryOperation):
@@ -187,7 +188,7 @@ def overwritten_by(primitive: object) -> int:
 
 
 def region_faults(op: Op) -> Iterator[str]:
-    """Faults of a region: bodies that do not fit the operands or each other."""
+    """Yield the faults of a region: bodies that do not fit the operands or each other."""
     region = op.primitive
     assert isinstance(region, Region)
     for k, body in enumerate(region.bodies):

@@ -1,16 +1,16 @@
-"""Views that change shapes: merged, split, sliced, flipped and padded dimensions, and windows.
+"""Operations that merge, split, slice, flip and pad dimensions, and windows that slide along them.
 
-If neighbouring dimensions are contiguous in memory, the last one's stride walks through all of
-them. So the map of a merged dimension gives the last of them an index that may exceed its length,
-and gives the others the index 0 (ngraph tensors: flattening). Splitting a dimension is an affine
-map by itself. `merge` first copies in C order; a pass drops the copy if its operand is already
-stored in C order, or is only split again. `reshaped` copies where NumPy does: arrays whose merged
-dimensions are not contiguous, and computed values.
+If neighbouring dimensions are contiguous in memory, the stride of the last dimension visits the
+elements of all these dimensions. So the map of a merged dimension gives the last of these
+dimensions an index that may exceed its length, and the others the index 0. Splitting a dimension
+needs only an affine map. `merge` first copies in C order; a pass drops the copy if its operand is
+already stored in C order, or if the merged dimension is only split again. `reshaped` copies where
+NumPy does: arrays whose merged dimensions are not contiguous, and computed values.
 
-A padded dimension is a join of margins and the node between them: numbers, or repeated parts of the
-node. Along a sliding dimension element k of window i is element `stride * i + dilation * k` of the
-padded node (ngraph tensors, "Axes"). A reduction over windows stores none of them, and with
-conditions it skips the fillers.
+A padded node is a join of the node and two margins, which are numbers or repeated parts of the
+node. Along a sliding dimension, element k of window i is element `stride * i + dilation * k` of the
+padded node. A reduction over windows does not store the windows, and with conditions it skips the
+fillers.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from axiomjit.symbolic.index_ranges import equals_in_all_trips
 from axiomjit.views.dense_layout import row_major_strides
 
 Group = tuple[list[int], list[int]]
-"""Dimensions of the old and of the new shape with the same elements; none surely has length 1."""
+"""Dimensions of the old shape, and the dimensions of the new shape with the same elements."""
 
 
 def pack(node: Node) -> Node:
@@ -52,7 +52,7 @@ def pack(node: Node) -> Node:
 
 
 def merge(node: Node, groups: Sequence[int]) -> Node:
-    """The node with each run of `groups[k]` dimensions merged into one, in C order."""
+    """The node with `groups[k]` consecutive dimensions merged into dimension k, in C order."""
     index: list[Affine] = []
     extents: list[Dim] = []
     for k, count in enumerate(groups):
@@ -64,7 +64,7 @@ def merge(node: Node, groups: Sequence[int]) -> Node:
 
 
 def split(node: Node, at: int, lengths: tuple[Dim, ...]) -> Node:
-    """The node with a dimension split into these lengths, whose product is its length."""
+    """The node with one dimension split into these lengths; their product is the old length."""
     new = len(lengths)
     terms = dict(zip(range(at, at + new), row_major_strides(lengths), strict=True))
     before, after = identity(at), [iterator(k + new - 1) for k in range(at + 1, len(node.shape))]
@@ -73,7 +73,7 @@ def split(node: Node, at: int, lengths: tuple[Dim, ...]) -> Node:
 
 
 def reshaped(node: Node, shape: tuple[Dim, ...]) -> Node:
-    """The elements of the node, in C order, in a shape of the same size."""
+    """The node in another shape of the same size, with elements in C order."""
     groups = _groups(node.shape, shape)
     if is_copied(node, shape):
         node = pack(node)
@@ -86,12 +86,12 @@ def reshaped(node: Node, shape: tuple[Dim, ...]) -> Node:
 
 
 def flat(node: Node) -> Node:
-    """The elements of the node, in C order, in one dimension."""
+    """The node in one dimension, with elements in C order."""
     return reshaped(node, (product(node.shape),))
 
 
 def is_copied(node: Node, shape: tuple[Dim, ...]) -> bool:
-    """True if NumPy copies to reshape, since some merged dimensions are not contiguous."""
+    """True if a reshape copies, since merged dimensions are not contiguous."""
     merged = [old for old, _ in _groups(node.shape, shape) if len(old) > 1]
     if not merged or any(equals_in_all_trips(n, 0) for n in node.shape):
         return False
@@ -103,7 +103,7 @@ def is_copied(node: Node, shape: tuple[Dim, ...]) -> bool:
 
 
 def _groups(old: Sequence[Dim], new: Sequence[Dim]) -> list[Group]:
-    """The smallest runs of dimensions with equal products; one run if there are no elements."""
+    """The smallest groups of dimensions with equal products; one group if there are no elements."""
     left = [d for d, n in enumerate(old) if not equals_in_all_trips(n, 1)]
     right = [d for d, n in enumerate(new) if not equals_in_all_trips(n, 1)]
     if any(equals_in_all_trips(n, 0) for n in old):
@@ -128,7 +128,9 @@ BACKWARDS = slice(None, None, -1)
 
 
 def positions_of(part: slice, length: Dim) -> tuple[Dim, int, Dim]:
-    """The first position, step and number of positions of a slice; comparisons record guards.
+    """The first position, the step and the number of positions of a slice.
+
+    Comparisons of lengths record guards.
 
     Raises:
         ValueError: the step is zero.
@@ -151,12 +153,12 @@ def sliced(node: Node, axes: Sequence[int], part: slice) -> Node:
 
 
 def flip(node: Node, axes: Sequence[int]) -> Node:
-    """The node reversed along these dimensions."""
+    """The node with its elements reversed along these dimensions."""
     return sliced(node, axes, BACKWARDS)
 
 
 def insert_dimensions(node: Node, axes: Sequence[int]) -> Node:
-    """The node with lengths of 1 inserted at these dimensions of the result."""
+    """The node with new dimensions of length 1, at these positions of the result."""
     rank = len(node.shape) + len(axes)
     kept = [d for d in range(rank) if d not in axes]
     lengths = iter(node.shape)
@@ -165,23 +167,23 @@ def insert_dimensions(node: Node, axes: Sequence[int]) -> Node:
 
 
 Widths = tuple[Dim, Dim]
-"""The number of elements before and after a dimension."""
+"""The numbers of elements to add before and after a dimension."""
 Margins = tuple[Node, Node]
 Repeat = Callable[[Node, int, Widths], Margins]
 
 
-def between(node: Node, axis: int, margins: Margins) -> Node:
+def with_margins(node: Node, axis: int, margins: Margins) -> Node:
     """Concatenate margins before and after the node along a dimension."""
     return concatenate([margins[0], node, margins[1]], axis)
 
 
 def padded(node: Node, axis: int, widths: Widths, *numbers: Node) -> Node:
-    """Pad the node along a dimension by numbers of its dtype: one for both sides, or two."""
+    """Pad the node along a dimension with one number, or with one number per side."""
     first, last = (
         builder.view(number, (), _margin(node, axis, width))
         for number, width in zip((numbers[0], numbers[-1]), widths, strict=True)
     )
-    return between(node, axis, (first, last))
+    return with_margins(node, axis, (first, last))
 
 
 def _margin(node: Node, axis: int, width: Dim) -> tuple[Dim, ...]:
@@ -197,7 +199,7 @@ def _check_not_empty(node: Node, axis: int, widths: Widths) -> None:
 
 
 def _check_margin(node: Node, axis: int, widths: Widths, most: Dim) -> None:
-    """Refuse margins longer than the part that they repeat."""
+    """Refuse margins that are longer than the part that they repeat."""
     _check_not_empty(node, axis, widths)
     for width in widths:
         if width > most:
@@ -219,7 +221,7 @@ def _edge(node: Node, axis: int, widths: Widths) -> Margins:
 
 
 def _mirrored(skipped: int) -> Repeat:
-    """The reversed elements next to an end; `skipped` 1 excludes the end itself."""
+    """The function that mirrors the elements at both ends; with `skipped` 1, without the ends."""
 
     def margins(node: Node, axis: int, widths: Widths) -> Margins:
         length = node.shape[axis]
@@ -239,22 +241,22 @@ def _wrap(node: Node, axis: int, widths: Widths) -> Margins:
     return before, sliced(node, [axis], slice(dim(0), widths[1]))
 
 
-REPEATS: Final[dict[str, Repeat]] = {
+MARGINS_BY_MODE: Final[dict[str, Repeat]] = {
     "edge": _edge,
     "reflect": _mirrored(1),
     "symmetric": _mirrored(0),
     "wrap": _wrap,
 }
-"""The margins that repeat parts of a node, by NumPy's name of the mode.
+"""For NumPy's names of modes, the functions that make margins of parts of a node.
 
 Raises:
-    ValueError: there is nothing to repeat.
+    ValueError: the dimension has no elements to repeat.
     UnsupportedError: a margin is longer than the part that it repeats.
 """
 
 
 class SlidingWindow(Record):
-    """The positions of a window along a dimension, padded by two numbers of fillers."""
+    """A window that slides along a dimension, which `padding` extends by fillers on both sides."""
 
     length: Dim
     window: Dim
@@ -264,26 +266,27 @@ class SlidingWindow(Record):
 
     @property
     def span(self) -> Dim:
-        """The number of elements from the first to the last of a window."""
+        """The distance from the first to the last element of a window, plus 1."""
         return (self.window - 1) * self.dilation + 1
 
     @property
     def padded(self) -> Dim:
-        """The length with the fillers."""
+        """The length of the dimension with its fillers."""
         return self.length + (self.padding[0] + self.padding[1])
 
     @property
     def places(self) -> Dim:
-        """The number of windows."""
+        """The number of positions of the window."""
         return (self.padded - self.span) // self.stride + 1
 
 
 def slide(
     node: Node, axes: Sequence[int], windows: Sequence[SlidingWindow], filler: Scalar
 ) -> Node:
-    """A view of the windows sliding along these dimensions; they must fit.
+    """A view of all positions of windows that slide along dimensions; the windows must fit.
 
-    The window's position replaces its dimension; the dimensions inside windows come last.
+    The position of a window replaces the dimension that it slides along. The dimensions inside
+    windows come last.
     """
     rank = len(node.shape)
     functions = [iterator(d) for d in range(rank)]
@@ -299,7 +302,7 @@ def slide(
 
 
 def kept(axes: Sequence[int], windows: Sequence[SlidingWindow], rank: int) -> Conditions:
-    """The conditions on the dimensions of windows that exclude fillers."""
+    """The conditions that exclude fillers, on the dimensions of a view that `slide` made."""
     return tuple(
         condition(
             affine({d: one.stride, rank + k: dim(one.dilation)}),

@@ -1,13 +1,13 @@
-"""Storages: writable memory, as a chain of versions of its values.
+"""Storages: writable memory, represented by a chain of versions of its values.
 
 An object that can be written to, such as an axis tensor, has a storage and a view of the storage. A
-storage refers to the node of its current version. A write makes the next version, a read refers to
-the current version. Nodes never refer back to storages, except by a token.
+storage refers to the node of its current version. A write makes the next version; a read refers to
+the current version. Nodes refer to storages only by tokens.
 
-A placeholder or variable names a storage. `Assign` writes into one, `Sequential` orders operations;
-both are in graphs only until `with_versions` runs through them: then each write is an `Update` of
-the version before, and each read refers to its version. `reads_of` finds the memory that the loops
-of a stored value read, and the maps of the reads.
+A placeholder or variable names a storage. `Assign` writes into a storage, and `Sequential` orders
+operations. `with_versions` replaces both: each write becomes an `Update` of the previous version,
+and each read refers to its version. `reads_of` finds the memory that the loops of a stored value
+read, and the maps of the reads.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ from axiomjit.symbolic.index_maps import (
 from axiomjit.views.dense_layout import row_major_strides
 
 _lock: Final = new_lock()
-"""Held while a storage gets its next version, so that no thread's write is lost."""
+"""The lock for making a next version, so that the write of no thread is lost."""
 
 
 class VersionedStorage:
-    """Writable memory; `root` is the node of its first version."""
+    """Writable memory with its current version; `root` is the node of the first version."""
 
     __slots__ = ("_version", "root")
 
@@ -74,7 +74,7 @@ class VersionedStorage:
             self._version = following(self._version)
 
     def current(self, node: Node) -> Node:
-        """For a version of this storage or a view of one, the same view of the current version."""
+        """The node with this storage's current version in place of an earlier version."""
         version = self._version
         if node is version or base_of(node) is version:
             return node
@@ -86,7 +86,7 @@ class VersionedStorage:
 
 
 def view_map(node: Node) -> tuple[Node, IndexMap] | None:
-    """The node that a view reads, and the map from that node's dimensions to the view's.
+    """The node that a view reads, and the map between the dimensions of node and view.
 
     None for a view that repeats elements.
     """
@@ -103,7 +103,7 @@ def view_map(node: Node) -> tuple[Node, IndexMap] | None:
 def _repeats(function: Affine, shape: tuple[Dim, ...]) -> bool:
     """True if points of a shape may share an index, as in overlapping windows.
 
-    The outer part of a split dimension has a symbolic length as its step, which is large enough.
+    The step of the outer part of a split dimension is a symbolic length, which is large enough.
     """
     steps = [(k, step.constant) for k, step in function.terms if shape[k].constant != 1]
     if len(steps) < 2 or any(step is None for _, step in steps):
@@ -127,10 +127,10 @@ def update(
     lengths: Sequence[Dim] = (),
     combine: Primitive | None = None,
 ) -> Update:
-    """The node of the next version: a value, read through `source`, is written at `target`.
+    """The next version of a storage: a value, read through `source`, is written at `target`.
 
-    Positions, each within its length, are further iterators of the target, after the extents;
-    `combine` combines the value with the old element.
+    Positions, each within its length, are further iterators of the target, after the iterators of
+    the extents. `combine` combines the value with the old element.
     """
     nodes, maps = tuple(n for n, _ in positions), tuple(index for _, index in positions)
     parts = (old, value, *nodes), (target, source, *maps), (*extents, *lengths), len(extents)
@@ -141,15 +141,15 @@ _serials: Final = itertools.count()
 
 
 class Effect(Node):
-    """A node with an effect: it writes, makes a storage, or orders other effects."""
+    """A node with an effect: it writes, creates a storage, or orders other effects."""
 
 
 class Assign(Effect):
     """A write of a value, read through `source`, at `target` of the root storage.
 
-    Its value is the written part; the serial number tells equal writes apart. A statement, `x[...]
-    = y`, happens after all expressions built before it, and before those built later; other writes
-    happen when the expression that contains them is computed.
+    The value of the node is the written part. The serial number distinguishes equal writes. A
+    statement, `x[...] = y`, happens after all earlier expressions and before all later expressions.
+    Any other write happens when the expression that contains it is computed.
     """
 
     root: Root
@@ -162,7 +162,7 @@ class Assign(Effect):
 
     @property
     def shape(self) -> tuple[Dim, ...]:
-        """The shape of the part."""
+        """The shape of the written part."""
         return self.extents
 
     @property
@@ -172,7 +172,7 @@ class Assign(Effect):
 
 
 class Materialized(Effect):
-    """A new storage that holds a value."""
+    """A new storage, created with a value."""
 
     value: Node
     storage: Token
@@ -184,7 +184,7 @@ class Materialized(Effect):
 
     @property
     def children(self) -> tuple[Node, ...]:
-        """The value."""
+        """The value of the storage."""
         return (self.value,)
 
 
@@ -192,13 +192,13 @@ Root = Input | Materialized
 
 
 class Sequential(Effect):
-    """Operations that run in order, with the value of the last operation."""
+    """Operations that run in order; the value of the node is the value of the last operation."""
 
     steps: tuple[Node, ...]
 
     @property
     def shape(self) -> tuple[Dim, ...]:
-        """The shape of the last operation."""
+        """The shape of the value of the last operation."""
         return self.steps[-1].shape
 
     @property
@@ -208,7 +208,7 @@ class Sequential(Effect):
 
     @property
     def children(self) -> tuple[Node, ...]:
-        """The operations."""
+        """The operations, in order."""
         return self.steps
 
 
@@ -230,7 +230,7 @@ class Version(Effect):
 
 
 def storage_root(node: Node) -> Root | None:
-    """The storage whose placeholder, variable or version a node is; None for other nodes."""
+    """The storage of a placeholder, variable or version; None for other nodes."""
     root = node.root if isinstance(node, Version) else node
     if isinstance(root, Input) and root.storage is None:
         return None
@@ -238,9 +238,9 @@ def storage_root(node: Node) -> Root | None:
 
 
 def place_of(node: Node) -> tuple[Root, IndexMap] | None:
-    """The storage that a node is a view of, and the map to it; None if it cannot be written.
+    """The storage of which a node is a view, and the map to it; None if the node is not writable.
 
-    Real and imaginary parts, and views that repeat elements, cannot.
+    Real and imaginary parts, and views that repeat elements, are not writable.
     """
     seen = view_map(node)
     root = None if seen is None else storage_root(seen[0])
@@ -250,9 +250,10 @@ def place_of(node: Node) -> tuple[Root, IndexMap] | None:
 def assignment(
     version: Node, target: IndexMap, value: Node, source: IndexMap, extents: tuple[Dim, ...]
 ) -> Node:
-    """The effect of writing a value, read through `source`, into a part of a storage.
+    """The effect that writes a value, read through `source`, into a part of a storage.
 
-    Its value is the part. The effect that made this version of the storage happens before.
+    The value of the effect is the written part. The effect that made this version of the storage
+    happens before.
     """
     return _assigned(version, target, value, source, extents, False)
 
@@ -260,7 +261,7 @@ def assignment(
 def statement(
     version: Node, target: IndexMap, value: Node, source: IndexMap, extents: tuple[Dim, ...]
 ) -> Version:
-    """The version of a storage after a statement writes a value into a part of it."""
+    """The version of a storage after a statement wrote a value into a part of it."""
     effect = _assigned(version, target, value, source, extents, True)
     root = storage_root(version)
     assert root is not None
@@ -283,10 +284,10 @@ def _assigned(
 
 
 class _Storage(VersionedStorage):
-    """The state of a storage while the effects of a program are performed in order.
+    """The state of a storage while `with_versions` performs effects in order.
 
-    A node built before a statement, or from its version, reads the version in `bound` until a write
-    outside a statement happens; `writes` counts these.
+    A node that was built before a statement, or from its version, reads the version in `bound`
+    until a write outside a statement happens. `writes` counts the writes outside statements.
     """
 
     __slots__ = ("bound", "writes")
@@ -307,7 +308,7 @@ class _Storage(VersionedStorage):
 
 
 class _Effects:
-    """Performs effects in order, each once, on the storages that they name."""
+    """The effects of a program, performed in order and once each, and their storages."""
 
     def __init__(self) -> None:
         self.storages: dict[Node, _Storage] = {}
@@ -315,7 +316,7 @@ class _Effects:
         self.ran: list[Node] = []
 
     def value(self, node: Node) -> Node:
-        """The node with versions in place of storages, after performing its effects, each once."""
+        """The node with versions in place of storages; its effects are performed first."""
         for effect in _outermost_effects(node):
             self._perform(effect)
         return self._with_versions(node)
@@ -374,23 +375,23 @@ class _Effects:
 
 
 def _has_visible_effect(node: Node) -> bool:
-    """True if computing a value has a visible effect, even without users."""
+    """True if computing a value has a visible effect, so that it is needed without users."""
     own = post_order((node,), _plain_operands)
     return any(isinstance(part, Op) and part.primitive is PRINT for part in own)
 
 
 def _plain_operands(node: Node) -> tuple[Node, ...]:
-    """The operands of a node that is no effect."""
+    """The operands of a node; none for an effect."""
     return () if isinstance(node, Effect) else node.children
 
 
 def _outermost_effects(node: Node) -> Iterator[Effect]:
-    """The outermost effects in a node, from left to right."""
+    """Yield the outermost effects in a node, from left to right."""
     return (part for part in post_order((node,), _plain_operands) if isinstance(part, Effect))
 
 
 def _first_effect_inside(effect: Effect) -> Effect | None:
-    """The first effect inside an effect, or None; chains may be long."""
+    """The effect that is directly inside an effect and happens first, or None."""
     inner = None
     if isinstance(effect, Sequential):
         inner = effect.steps[0]
@@ -402,10 +403,11 @@ def _first_effect_inside(effect: Effect) -> Effect | None:
 def with_versions(
     outputs: Sequence[Node], placeholders: Sequence[Input]
 ) -> tuple[Graph, tuple[Input, ...]]:
-    """The program that computes outputs in order, and its variables.
+    """The program that computes outputs in order, and the variables of the program.
 
-    Its inputs are the placeholders, then the variables, numbered; it writes those that are assigned
-    to. Printed values are results before the outputs.
+    The inputs of the program are the placeholders, then the variables, with numbers as positions.
+    The program writes the inputs that are assigned to. Printed values are results before the
+    outputs.
     """
     effects = _Effects()
     results = [effects.value(node) for node in outputs]
@@ -431,9 +433,9 @@ def reads_of(
 ) -> dict[Node, set[IndexMap]]:
     """The stored nodes that the loops of an op read, each with the map of the read.
 
-    A map is from the dimensions of the node read to the iterators of the op and of the folds
-    computed in it. An update does not read the elements that it overwrites. With `operand`, only
-    reads for this operand of the op count.
+    A map leads from the dimensions of the stored node to the iterators of the op and of the folds
+    that are computed inside it. An update does not read the elements that it overwrites. With
+    `operand`, only reads for this operand of the op are listed.
     """
     found: dict[Node, set[IndexMap]] = {}
     first = 1 if isinstance(unit, Update) else 0
@@ -463,7 +465,7 @@ _layouts: ContextVar[Mapping[int, Strides] | None] = ContextVar("axiomjit_layout
 
 @contextmanager
 def laid_out(layouts: Mapping[int, Strides]) -> Iterator[None]:
-    """Make the arguments' strides (in elements) known, by position."""
+    """A context in which the strides of the arguments, in elements and by position, are known."""
     token = _layouts.set(layouts)
     try:
         yield
@@ -472,10 +474,10 @@ def laid_out(layouts: Mapping[int, Strides]) -> Iterator[None]:
 
 
 def strides_of(node: Node) -> Strides | None:
-    """The strides (in elements) of an argument, a held array, a copy in C order, or a view of one.
+    """The strides of a node in elements; None for computed values.
 
-    Writes do not change them. None for computed values: later stages decide if and how they are
-    stored.
+    Arguments, held arrays, copies in C order and views of these have strides, which writes do not
+    change. Later stages decide if and how computed values are stored.
     """
     node, views = views_on(node)
     node = root_of(node)
@@ -487,11 +489,11 @@ def strides_of(node: Node) -> Strides | None:
     elif isinstance(node, Op) and node.primitive is PACK:
         strides = row_major_strides(node.shape)
     for view in views:
-        strides = None if strides is None else _seen_through(view, strides)
+        strides = None if strides is None else _strides_of_view(view, strides)
     return strides
 
 
-def _seen_through(view: Op, strides: Strides) -> Strides:
+def _strides_of_view(view: Op, strides: Strides) -> Strides:
     if view.primitive.name in PART_VIEWS:
         strides = tuple(stride * 2 for stride in strides)
     return strides_through(view.maps[0], strides, view.rank, dim)[1]

@@ -22,12 +22,12 @@ from axiomjit.symbolic.dims import Dim, Scope, Symbol, bound, dim
 
 
 class Folding(Record):
-    """Operands of one shape, the dimensions to reduce in order, and the result's wrapper.
+    """Operands of equal shape, the dimensions to reduce in order, and a wrapper for the result.
 
-    `wrap` wraps a node without these dimensions, or with all of them for a scan.
-    `need_elements(name, node)` refuses lengths of 0 that are known only later, for a reduction
-    without identity. A grouped reduction has `labels`, one integer at each point of the dimensions
-    to reduce, in order, and the number of `groups`.
+    `wrap` wraps the node of a reduction, which lacks these dimensions, or of a scan, which has
+    them. `need_elements(name, node)` refuses lengths of 0 that are known only later, for a
+    reduction without identity. A grouped reduction has `labels`, one integer for each point of the
+    dimensions to reduce, in order, and the number of `groups`.
     """
 
     nodes: Sequence[Node]
@@ -39,7 +39,7 @@ class Folding(Record):
 
 
 class By(NamedTuple):
-    """The labels of a grouped reduction, and its groups: their number, or their axis."""
+    """The labels of a grouped reduction, and the number of groups or their axis."""
 
     labels: Any
     groups: Any
@@ -52,12 +52,12 @@ def broadcast_folding(
     labels: Node | None = None,
     groups: Dim | None = None,
 ) -> Folding:
-    """Prepare the reduction of nodes, broadcast as in NumPy, along dimensions in order.
+    """The reduction of nodes, broadcast as in NumPy, along dimensions in order.
 
     Raises:
-        GraphValueError: the shapes do not broadcast, or the labels are not of the shape of the
+        GraphValueError: the shapes do not broadcast, or the labels have another shape than the
             dimensions to reduce.
-        numpy.exceptions.AxisError: there is no such dimension.
+        numpy.exceptions.AxisError: a listed dimension does not exist.
         ValueError: a dimension is listed twice.
     """
     shape = builder.broadcast_shapes([node.shape for node in nodes], "fold", *nodes)
@@ -73,8 +73,8 @@ def number_of_groups(given: object) -> Dim:
     """The number of groups, from a number or symbolic length.
 
     Raises:
-        GraphTypeError: it is no integer.
-        GraphValueError: it is negative.
+        GraphTypeError: the number is not an integer.
+        GraphValueError: the number is negative.
     """
     if isinstance(given, Dim):
         return given
@@ -91,7 +91,7 @@ def number_of_groups(given: object) -> Dim:
 
 
 def _check_labels(labels: Node, shape: tuple[Dim, ...]) -> None:
-    """Check that there is one label for each point of the dimensions to reduce.
+    """Check that labels have the shape of the dimensions to reduce.
 
     Raises:
         GraphValueError: the labels have another shape.
@@ -107,15 +107,15 @@ def _check_labels(labels: Node, shape: tuple[Dim, ...]) -> None:
 
 
 Source = tuple[int, int]
-"""An operand's number, and a dimension of it."""
+"""The number of an operand, and one of its dimensions."""
 
 
 class Placing(Record):
-    """Operands paired by the position of their dimensions, and the result's wrapper.
+    """Operands whose dimensions are paired by position, and a wrapper for the result.
 
-    `wrap` takes a result's node and for each of its dimensions the equal dimensions of operands.
-    `known` are lengths fixed in every call; None if guards decide. `need_elements` is that of
-    `Folding`, for one reduced length.
+    `wrap` takes the node of a result and, for each dimension of the result, the equal dimensions of
+    operands. `known` are lengths that are fixed in every call; None if guards decide about lengths.
+    `need_elements` is the function of `Folding`, for one reduced length.
     """
 
     nodes: Sequence[Node]
@@ -124,38 +124,38 @@ class Placing(Record):
     need_elements: Callable[[str, Node, Dim], None] | None = None
 
     def with_lengths(self) -> AbstractContextManager[object]:
-        """Return a context in which the known lengths have their values."""
+        """A context in which the known lengths have their values."""
         return nullcontext() if self.known is None else bound(Scope(self.known))
 
 
 class NodeValue:
-    """Represents the value of a node; functions of every front end ask it to apply a primitive."""
+    """An object for the value of a node; functions of every front end accept it."""
 
     __slots__ = ()
 
     def mapped(self, primitive: Primitive) -> Self:
-        """Return a primitive of one operand, applied to each element."""
+        """The result of applying a primitive with one operand to each element."""
         raise NotImplementedError
 
     def placing(self, operands: Sequence[object], asked: str) -> Placing:
-        """Pair the dimensions of the operands, of which this value is one, by position."""
+        """Pair the dimensions of operands, which include this value, by position."""
         raise NotImplementedError
 
     def folding(
         self, operands: Sequence[object], axes: Any, running: bool, by: By | None = None
     ) -> Folding:
-        """Make the reduction of the operands, of which this value is one, along the axes."""
+        """The reduction of operands, which include this value, along axes."""
         raise NotImplementedError
 
 
 class AxisValue(NodeValue):
-    """A tensor of the axis language; other front ends recognise it by this class."""
+    """The base class of tensors of the axis language, by which other front ends recognise them."""
 
     __slots__ = ()
 
 
 class NamedValue:
-    """An array with axes and known values: functions of tensors compute with it directly."""
+    """The base class of arrays with axes and known values, which functions of tensors compute."""
 
     __slots__ = ()
 
@@ -166,30 +166,31 @@ class NamedValue:
         kept: BoundedTable[Hashable, Any],
         key: Hashable,
     ) -> Any:
-        """Compute a function of tensors on operands, including this one.
+        """The result of a function of tensors for operands, which include this array.
 
-        The table `kept` caches the compiled function by `key` and the operands' axes and dtypes.
+        The table `kept` caches the compiled function by `key` and by the axes and dtypes of
+        operands.
         """
         raise NotImplementedError
 
 
 class ShapedValue(NodeValue):
-    """Stands for a tensor of label notation; functions of other front ends dispatch to it."""
+    """The base class of tensors of label notation, by which other front ends recognise them."""
 
     __slots__ = ()
 
     def elementwise(self, function: Callable[..., object], operands: Sequence[object]) -> Self:
-        """A NumPy function of the elements of operands, including this one."""
+        """The result of a NumPy function of the elements of operands, also of this one."""
         raise NotImplementedError
 
 
 class TracedValue(NodeValue):
-    """Stands for an array while a function is traced; front ends recognise it by this class."""
+    """The base class of arrays in a trace, by which front ends recognise them."""
 
     __slots__ = ()
 
     def placing(self, operands: Sequence[object], asked: str) -> Placing:
-        """The operands as arrays; the result is an array."""
+        """Pair the dimensions of operands as NumPy does; the result is a traced array."""
         nodes = [builder.as_node(getattr(value, "node", value), asked) for value in operands]
         wrap = self.folding((self,), (), False).wrap
         return Placing(list(map(builder.strong, nodes)), lambda node, sources: wrap(node))

@@ -1,4 +1,4 @@
-"""Checks a graph: the invariants that every pass may rely on and must preserve."""
+"""Verify a graph: check the invariants that every pass relies on and must preserve."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from axiomjit.views.complex_views import partition_fault
 
 
 def graph_faults(graph: Graph) -> Iterator[tuple[str, Graph]]:
-    """Faults, each with the graph to show: the node and its neighbours, or the whole graph."""
+    """Yield each fault of a graph, with the part of the graph to show in the error."""
     listed = set(graph.inputs)
     order = graph.nodes
     yield from ((fault, graph) for fault in _write_faults(graph))
@@ -36,7 +36,7 @@ def graph_faults(graph: Graph) -> Iterator[tuple[str, Graph]]:
 
 
 def _write_faults(graph: Graph) -> Iterator[str]:
-    """Faults of outputs, and of writes to inputs that the graph does not declare."""
+    """Yield the faults of outputs and of writes into inputs."""
     positions = {node.position for node in graph.inputs}
     if any(map(is_partial, graph.outputs)):
         yield "an output is undefined at some places"
@@ -117,7 +117,7 @@ def _op_faults(op: Op) -> Iterator[str]:
 
 
 def _condition_faults(op: Op) -> Iterator[str]:
-    """Faults in the conditions of an op, and its reads of undefined elements."""
+    """Yield the faults in the conditions of an op, and its reads of undefined elements."""
     for one in op.conditions:
         if any(not 0 <= k < len(op.extents) for k, _ in one.function.terms):
             yield f"condition {one} names an iterator beyond {len(op.extents)}"
@@ -130,9 +130,9 @@ def _condition_faults(op: Op) -> Iterator[str]:
 
 
 def _position_faults(op: Op, first: int) -> Iterator[str]:
-    """Faults of a gathered iterator without position, or a position that depends on one.
+    """Yield gathered iterators without a position, and positions that depend on such iterators.
 
-    Positions are the operands from `first` on; a gather has some, an update may have none.
+    Positions are the operands from `first` on. A gather has positions; an update may have none.
     """
     gathered, what = len(op.extents) - op.rank, "gather" if first == 1 else "scatter"
     if op.fold is not None or len(op.operands) != first + gathered or gathered + first < 2:
@@ -146,7 +146,7 @@ def _position_faults(op: Op, first: int) -> Iterator[str]:
 
 
 def _update_faults(op: Update) -> Iterator[str]:
-    """Faults of an update with two points that replace the same element."""
+    """Yield the faults of an update, such as two points that replace the same element."""
     if is_view(op.operands[0]) or op.dtype != op.operands[0].dtype:
         yield f"an update of {op.operands[0]!r} as {op.dtype}"
     if op.whole != op.operands[0].shape:

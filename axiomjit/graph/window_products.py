@@ -1,8 +1,9 @@
 """Convolutions as products of blocks of windows that stay in the cache.
 
-A block of windows is copied with each window as a column; the filter times the block is a block of
-the result. Unlike K. Chellapilla, S. Puri and P. Simard ("High performance convolutional neural
-networks for document processing", 2006), it never copies all windows at once.
+The windows of a block are copied to the columns of a matrix; the product of the filter and this
+matrix is a block of the result. The method of Chellapilla, Puri and Simard ("High performance
+convolutional neural networks for document processing", 2006) copies all windows at once; here only
+the windows of a block are copied.
 """
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ from axiomjit.symbolic.index_maps import BoundCondition, Span, boxes, multiples_
 
 Array = np.ndarray
 Labels = tuple[tuple[int, ...], ...]
-BLOCK: Final = 1 << 20
-"""Bytes of a block of windows and its result, which fit into the second-level cache."""
-SHORTEST_RUN: Final = 16
-"""The fewest contiguous elements of a window that are copied as one run."""
+BLOCK_BYTES: Final = 1 << 20
+"""The size in bytes of a block of windows and its result, which fit into the level-2 cache."""
+MIN_RUN: Final = 16
+"""The smallest number of contiguous elements of a window that are copied together."""
 
 
 class Parts(NamedTuple):
-    """Work in `number` independent parts; `compute(low, high)` computes a range of parts."""
+    """Work split into `number` independent parts; `compute(low, high)` computes a range of them."""
 
     number: int
     compute: Callable[[int, int], int]
@@ -39,7 +40,7 @@ def multiply_windows(
     out: Array,
     conditions: Sequence[BoundCondition] = (),
 ) -> None:
-    """Write the sums into `out`, block by block."""
+    """Write the sums of products into `out`, block by block."""
     parts = in_blocks(operands, labels, out, conditions)
     parts.compute(0, parts.number)
 
@@ -50,11 +51,11 @@ def in_blocks(
     out: Array,
     conditions: Sequence[BoundCondition] = (),
 ) -> Parts:
-    """Prepare the sums of products over the labels of both operands, one part per block.
+    """The parts that compute sums of products over the labels of both operands, one per block.
 
-    The first operand has dimensions for the positions of windows and for the elements in a window.
-    Where a condition does not hold, its elements lie outside of its memory. Each condition names at
-    most one position.
+    The first operand has dimensions for the positions of windows and for the elements of a window.
+    Where a condition does not hold, its elements are outside its memory. Each condition names at
+    most one dimension of positions.
     """
     if not out.size or any(0 in operand.shape for operand in operands):
         out[...] = 0
@@ -69,7 +70,7 @@ def in_blocks(
 def _by_boxes(
     operands: Sequence[Array], labels: Labels, out: Array, conditions: Sequence[BoundCondition]
 ) -> None:
-    """The sums over points that satisfy the conditions; a filler times infinity would be NaN."""
+    """Write sums over the points within conditions, as filler times infinity would be NaN."""
     lengths = {
         k: n
         for own, operand in zip(labels, operands, strict=True)
@@ -86,7 +87,7 @@ def _by_boxes(
 
 
 class _Blocks:
-    """One sum of products, computed in blocks: ranges of window positions along the rows."""
+    """A sum of products that is computed in blocks, which are ranges of window positions."""
 
     def __init__(
         self,
@@ -117,19 +118,20 @@ class _Blocks:
         self.kept = threading.local()
 
     def _copies_rows(self, strides: dict[int, int]) -> bool:
-        """True if runs along window positions are copied, False for runs inside a window.
+        """True if elements are copied along window positions, False if along elements of a window.
 
-        Runs go along the dimension with the smallest stride, except a short one inside windows.
+        The copy follows the dimension with the smallest stride, unless that is a short dimension
+        inside windows.
         """
         lengths = dict(zip((*self.rows, *self.inner), self.windows.shape, strict=True))
         walked = {k: abs(strides[k]) for k, n in lengths.items() if n > 1}
         closest = min(walked, key=lambda k: (walked[k], k), default=self.rows[-1])
-        return closest in self.rows or lengths[closest] < SHORTEST_RUN
+        return closest in self.rows or lengths[closest] < MIN_RUN
 
     def _steps(self) -> list[int]:
-        """The lengths of a block along the rows."""
+        """The length of a block along each dimension of window positions."""
         lengths = self.windows.shape[: len(self.rows)]
-        left = max(1, BLOCK // ((self.depth + self.width) * self.out.itemsize))
+        left = max(1, BLOCK_BYTES // ((self.depth + self.width) * self.out.itemsize))
         steps = []
         for length in reversed(lengths):
             parts = -(-length // min(left, length))
@@ -138,7 +140,7 @@ class _Blocks:
         return steps[::-1]
 
     def _taps(self, conditions: Sequence[BoundCondition]) -> list[_Tap]:
-        """Groups of window elements; a condition limits all elements of a group alike."""
+        """The groups of window elements that every condition limits in the same way."""
         rows, inner = self.rows, self.inner
         extents = dict(zip((*rows, *inner), self.windows.shape, strict=True))
         named = {k for terms, _, _ in conditions for k, _ in terms}
@@ -155,7 +157,7 @@ class _Blocks:
         return taps
 
     def compute(self, low: int, high: int) -> int:
-        """Compute blocks; 0 for success."""
+        """Compute a range of blocks; return 0 for success."""
         block, result = self._scratch()
         filled: _Block | None = None
         for number in range(low, high):
@@ -169,7 +171,7 @@ class _Blocks:
         return 0
 
     def _scratch(self) -> tuple[Array, Array]:
-        """This thread's memory for a block of windows and its result."""
+        """The memory of this thread for a block of windows and for its result."""
         scratch: tuple[Array, Array] | None = getattr(self.kept, "scratch", None)
         if scratch is None:
             size = math.prod(self.steps)
@@ -179,7 +181,7 @@ class _Blocks:
         return scratch
 
     def _spans(self, number: int) -> list[Span]:
-        """The ranges of a block along the rows."""
+        """The range of a block along each dimension of window positions."""
         spans = []
         lengths = self.windows.shape[: len(self.rows)]
         for count, step, length in reversed([*zip(self.grid, self.steps, lengths, strict=True)]):
@@ -188,7 +190,7 @@ class _Blocks:
         return spans[::-1]
 
     def _empty(self, block: Array, places: tuple[int, ...]) -> _Block:
-        """Memory for a block with this many positions, seen as columns and seen by taps."""
+        """The memory of a block with these numbers of positions, and views of it."""
         inner = self.windows.shape[len(places) :]
         count = math.prod(places)
         used = block[: count * self.depth]
@@ -202,7 +204,7 @@ class _Blocks:
         return _Block(places, columns, [whole[tap.at] for tap in self.taps])
 
     def _multiply(self, columns: Array, found: Array, target: Array) -> None:
-        """Write the products of the filter and columns into the target."""
+        """Write the product of the filter and the columns into the target."""
         shape, rows = target.shape, len(self.rows)
         if self.places_inside:
             np.dot(self.kernel, columns, out=found.reshape(self.width, -1))
@@ -214,7 +216,7 @@ class _Blocks:
 
 
 class _Tap(Record):
-    """One group of elements of all windows; `limits` are the valid positions along each row."""
+    """A group of elements of all windows; `limits` are the positions at which they are valid."""
 
     at: tuple[Any, ...]
     source: Array
@@ -222,14 +224,14 @@ class _Tap(Record):
 
 
 class _Block:
-    """A block of windows; its elements outside the operand stay zero from block to block."""
+    """A block of windows; elements outside the operand remain zero from block to block."""
 
     def __init__(self, places: tuple[int, ...], columns: Array, targets: Sequence[Array]) -> None:
         self.places, self.columns, self.targets = places, columns, targets
         self.inside: list[object] = [None] * len(targets)
 
     def fill(self, taps: Sequence[_Tap], spans: Sequence[Span]) -> None:
-        """Copy the windows at these positions."""
+        """Copy the windows at these positions into the block."""
         for k, (tap, target) in enumerate(zip(taps, self.targets, strict=True)):
             source_at = [slice(*span) for span in spans]
             target_at = [slice(None)] * len(spans)
@@ -249,7 +251,7 @@ class _Block:
 
 
 def _narrow(spans: dict[int, Span], condition: BoundCondition, place: dict[int, int]) -> None:
-    """Narrow the span of the only label of the condition that has no place yet."""
+    """Narrow the span of the only label of a condition that has no position yet."""
     terms, low, high = condition
     rest = sum(c * place[k] for k, c in terms if k in place)
     free = [(k, c) for k, c in terms if k not in place]

@@ -8,7 +8,7 @@ from typing import cast
 import numpy as np
 
 from axiomjit.graph import builder
-from axiomjit.graph.contractions import Projections, in_place, sum_of_products
+from axiomjit.graph.contractions import Projections, in_result_layout, sum_of_products
 from axiomjit.graph.nodes import Node
 from axiomjit.notation.shapes import Shape
 from axiomjit.notation.specs import MEMORY_ORDER
@@ -46,7 +46,7 @@ def applied(apply: Apply, to: Projections, nodes: Sequence[tuple[Node, bool]]) -
     spread = [builder.view(n, next(maps), to.extents) if one else n for n, one in nodes]
     found = apply(*spread)
     assert isinstance(found, Node)
-    return in_place(found, to)
+    return in_result_layout(found, to)
 
 
 def composed(left: Shape, right: Shape, result: Shape) -> Projections:
@@ -91,7 +91,7 @@ def sliced(index: int | Symbol, shape: Shape, result: Shape) -> Projections:
 def summed(to: Projections, nodes: Sequence[Node]) -> Node:
     """The node of the products of operands, summed over the iterators that the result lacks."""
     reads = list(zip(nodes, to.read, strict=True))
-    return in_place(sum_of_products(reads, to.extents, to.rank), to)
+    return in_result_layout(sum_of_products(reads, to.extents, to.rank), to)
 
 
 def _iterators(lengths: Sequence[Dim]) -> tuple[list[Affine], tuple[Dim, ...]]:

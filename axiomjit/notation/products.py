@@ -22,7 +22,13 @@ from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
 from axiomjit.graph import builder
 from axiomjit.graph.builder import cast, promotable
-from axiomjit.graph.contractions import Margins, Projections, Read, in_place, sum_of_products
+from axiomjit.graph.contractions import (
+    Margins,
+    Projections,
+    Read,
+    in_result_layout,
+    sum_of_products,
+)
 from axiomjit.graph.indexing_ops import as_mask
 from axiomjit.graph.nodes import Node, Scalar
 from axiomjit.graph.primitives import ACCUMULATORS, PRIMITIVES, SUM, WHERE, UfuncFold
@@ -415,7 +421,7 @@ class _Emission:
         """Write values into the result; values that are written to the same element are reduced."""
         to = self.to
         if to.is_surjective and to.is_injective and all(len(f.terms) < 2 for f in to.written):
-            return in_place(core, to)
+            return in_result_layout(core, to)
         if isinstance(acc, Accumulator):
             (empty, *rest), _ = fold_nodes(acc, [_nothing(core.dtype)], (0,))
             assert not rest

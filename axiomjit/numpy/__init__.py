@@ -1,8 +1,8 @@
-"""NumPy, with arrays whose operations fuse: `import axiomjit.numpy as np`.
+"""NumPy with lazy arrays, whose operations are fused: `import axiomjit.numpy as np`.
 
-Arrays are values until somebody looks: a segment of operations is recorded, and runs as one
-compiled function when a value is needed. Mutation, views, types and errors are NumPy's.
-May import `base`, `numpy_rules`, `functions`, `runtime.codegen`, `runtime.memory`, `dispatch`.
+Operations on lazy arrays are recorded as a segment. When a value is needed, the segment runs as one
+compiled function. Mutation, views, types and errors are the same as in NumPy. May import `base`,
+`numpy_rules`, `functions`, `runtime.codegen`, `runtime.memory`, `dispatch`.
 """
 
 from types import ModuleType

@@ -1,7 +1,7 @@
-"""The namespace of the array API standard 2025.12: that of `axiomjit.numpy`, with other functions.
+"""The namespace of the array API standard 2025.12, which extends `axiomjit.numpy`.
 
-`x.__array_namespace__()` of a lazy array is this module. Here are the functions of which NumPy 2.4
-has other results; `axiomjit.numpy` has NumPy's.
+`x.__array_namespace__()` of a lazy array is this module. The module has the functions whose results
+in NumPy 2.4 differ from the standard; `axiomjit.numpy` has NumPy's functions.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ import numpy as _theirs
 import axiomjit.numpy as _np
 from axiomjit.base.dtypes import is_complex as _is_complex
 from axiomjit.base.records import Record as _Record
-from axiomjit.numpy.submodules import With as _With
+from axiomjit.numpy.submodules import ModuleWith as _With
 
 __array_api_version__: Final = "2025.12"
 VERSIONS: Final = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
-"""The versions of the standard that the namespace has."""
+"""The versions of the standard that the namespace supports."""
 
 
 class FloatInfo(_Record):
-    """The limits of a floating-point dtype, as Python's numbers, and its real dtype."""
+    """The limits of a floating-point dtype, as Python numbers, and its real dtype."""
 
     bits: int
     eps: float
@@ -35,7 +35,7 @@ def finfo(type: Any, /) -> FloatInfo:
     """The limits of a dtype or of the dtype of an array.
 
     Raises:
-        ValueError: the dtype is none of floats or complex numbers.
+        ValueError: the dtype is neither floating nor complex.
     """
     found: Any = _theirs.finfo(_dtype_of(type))
     numbers = (found.eps, found.max, found.min, found.smallest_normal)
@@ -47,13 +47,13 @@ def iinfo(type: Any, /) -> Any:
     """The limits of an integer dtype or of the dtype of an array.
 
     Raises:
-        ValueError: the dtype is none of integers.
+        ValueError: the dtype is not an integer dtype.
     """
     return _theirs.iinfo(_dtype_of(type))
 
 
 def _dtype_of(value: Any) -> Any:
-    """The dtype of an array; other values themselves."""
+    """The dtype of an array; other values are returned unchanged."""
     return value.dtype if isinstance(value, _theirs.ndarray) else value
 
 
@@ -61,14 +61,14 @@ class NamespaceInfo:
     """The dtypes, capabilities and devices of the namespace."""
 
     def __init__(self) -> None:
-        """Ask NumPy for all but the devices."""
+        """Take NumPy's information about its namespace; `devices` differs."""
         self._numpy = _theirs.__array_namespace_info__()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._numpy, name)
 
     def devices(self) -> tuple[str, ...]:
-        """The devices, as a tuple."""
+        """The names of the devices, as a tuple."""
         return tuple(self._numpy.devices())
 
 
@@ -76,22 +76,22 @@ __array_namespace_info__: Final = NamespaceInfo
 
 
 def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
-    """The elements in order along an axis."""
+    """The elements, sorted along an axis."""
     return _np.sort(x, axis, stable=stable, descending=descending)
 
 
 def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
-    """The positions of the elements in order along an axis."""
+    """The positions that sort the elements along an axis."""
     return _np.argsort(x, axis, stable=stable, descending=descending)
 
 
 def clip(x: Any, /, min: Any = None, max: Any = None, **options: Any) -> Any:
-    """The elements, with bounds in place of those beyond them."""
+    """The elements, limited to a range: a bound replaces elements beyond it."""
     return _theirs.clip(x, min, max, **options)
 
 
 def expm1(x: Any, /, **options: Any) -> Any:
-    """exp(x) - 1, with the standard's values for infinite and NaN parts of complex numbers."""
+    """exp(x) - 1, with the values of the standard for infinite and NaN complex numbers."""
     found = _theirs.expm1(x, **options)
     if not _is_complex(found.dtype):
         return found
@@ -103,7 +103,7 @@ def expm1(x: Any, /, **options: Any) -> Any:
 
 
 def tanh(x: Any, /, **options: Any) -> Any:
-    """The hyperbolic tangent; where real parts are infinite, it is 1 + 0j, or a mirror of this."""
+    """The hyperbolic tangent, with the values of the standard for infinite real parts."""
     found = _theirs.tanh(x, **options)
     if not _is_complex(found.dtype):
         return found
@@ -113,21 +113,21 @@ def tanh(x: Any, /, **options: Any) -> Any:
 
 
 def _complex(like: Any, real: Any, imag: Any) -> Any:
-    """An array of a dtype and shape, of these parts."""
+    """A complex array like another, with these real and imaginary parts."""
     made = _theirs.empty_like(like)
     made.real, made.imag = real, imag
     return made
 
 
 def _eig(x: Any, /) -> Any:
-    """The eigenvalues and eigenvectors, complex also where all are real."""
+    """The eigenvalues and eigenvectors, always as complex numbers."""
     found = _theirs.linalg.eig(x)
     kind = _theirs.result_type(x, _theirs.complex64)
     return type(found)(*(one.astype(kind, copy=False) for one in found))
 
 
 def _eigvals(x: Any, /) -> Any:
-    """The eigenvalues, complex also where all are real."""
+    """The eigenvalues, always as complex numbers."""
     return _theirs.linalg.eigvals(x).astype(_theirs.result_type(x, _theirs.complex64), copy=False)
 
 

@@ -1,4 +1,4 @@
-"""Operations that run at once instead of being recorded: counts by name and reason, refusals."""
+"""Operations that NumPy runs at once, without recording: their counts and refusals."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ SHARED: Final = "memory that others can write, or that is read-only"
 VALUES: Final = "the values decide whether it raises an error"
 DRAWN: Final = "random numbers are drawn in the order of the program"
 LOOKED_AT: Final = ""
-"""The reason of operations that show or store values; they are neither counted nor refused."""
+"""The reason for operations that show or store values, which are not counted or refused."""
 _SEGMENT: Final = "a segment of axiomjit.numpy"
 _UNKNOWN: Final = (NOT_RECORDED, ARGUMENTS)
-_LOOKS: Final = frozenset(
+_SHOWING: Final = frozenset(
     {
         *(np.save, np.savez, np.savez_compressed, np.savetxt),
         *(np.array2string, np.array_repr, np.array_str),
         *(np.shares_memory, np.may_share_memory),
     }
 )
-"""Functions that show or store values, or ask for addresses."""
+"""Functions that show or store values, or compare addresses."""
 
 
 def note(called: Operation | Callable[..., Any], reason: str) -> None:
     """Count an operation that runs at once.
 
     Raises:
-        UnsupportedError: it is unknown to segments, and `config.fallback` is "error".
+        UnsupportedError: segments cannot record the operation, and `config.fallback` is "error".
     """
-    if not reason or called in _LOOKS:
+    if not reason or called in _SHOWING:
         return
     name = name_of(called)
     if reason in _UNKNOWN and config.fallback == "error":
@@ -54,7 +54,7 @@ def note(called: Operation | Callable[..., Any], reason: str) -> None:
 
 
 def note_refused(error: AxiomError) -> None:
-    """Count a segment that `jit` refuses and NumPy runs from now on; `config.fallback` may warn."""
+    """Count a segment that cannot be compiled; warn if `config.fallback` is "warn"."""
     with _lock:
         _counts[_SEGMENT, short_reason(error)] += 1
     if config.fallback == "warn":
@@ -62,7 +62,7 @@ def note_refused(error: AxiomError) -> None:
 
 
 def name_of(called: Operation | Callable[..., Any]) -> str:
-    """The name of an operation or function, as users write it behind `np.` if it is NumPy's."""
+    """The name of an operation or function, as users write it; without `np.` if it is NumPy's."""
     if isinstance(called, Operation):
         return called.name.removeprefix("np.")
     owner = getattr(called, "__objclass__", None)
@@ -80,7 +80,7 @@ def name_of(called: Operation | Callable[..., Any]) -> str:
 
 
 def ran_at_once() -> Counter[tuple[str, str]]:
-    """The counts of operations that NumPy ran at once, by name and reason."""
+    """The number of operations that NumPy ran at once, by name and reason."""
     with _lock:
         return _counts.copy()
 

@@ -1,6 +1,6 @@
-"""Attributes and methods of lazy arrays, so that they have all that NumPy's arrays have.
+"""The attributes and methods of lazy arrays, which include all of NumPy's.
 
-Recorded methods are rows of `operations.METHODS`; the others run at once.
+The methods in `operations.METHODS` are recorded; the other methods run at once.
 """
 
 from __future__ import annotations
@@ -29,9 +29,11 @@ from axiomjit.numpy.lazy_arrays import LazyArray, at_once, made, numpys, run, wr
 from axiomjit.numpy.operations import FUNCTIONS, METHODS, SET
 from axiomjit.numpy.segments import finish_readers, look
 
-_READING: Final = "argpartition argsort choose compress dot nonzero repeat searchsorted take"
-_WRITING: Final = "byteswap partition put setfield sort"
-_LOOKING: Final = "dump dumps item tobytes tofile tolist"
+_READING_METHODS: Final = (
+    "argpartition argsort choose compress dot nonzero repeat searchsorted take"
+)
+_WRITING_METHODS: Final = "byteswap partition put setfield sort"
+_OUTPUT_METHODS: Final = "dump dumps item tobytes tofile tolist"
 _OF_NUMBERS: Final = "as_integer_ratio bit_count hex is_integer"
 
 
@@ -55,13 +57,13 @@ def _running(name: str, writes: bool, reason: str) -> Callable[..., Any]:
 
 
 def _clip(self: Any, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Any:
-    """The method, which takes one bound, by the function, which takes two."""
+    """The method `clip`; it may have one bound, and calls the function with two bounds."""
     named = kwargs if out is None else {**kwargs, "out": out}
     return run(METHODS["clip"], (self, min, max), named)
 
 
 def _like(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
-    """The method, named and documented as NumPy's."""
+    """The method with the name and the documentation of NumPy's method."""
     method.__name__, method.__qualname__ = name, f"ndarray.{name}"
     method.__doc__ = getattr(np.ndarray, name).__doc__
     return method
@@ -79,7 +81,7 @@ def _references(value: object) -> int:
 
 
 def _references_of_one() -> int:
-    """The references to an object in one variable, as the setter of a property sees them."""
+    """The number of references to an object in one variable, as a property's setter counts them."""
     found = []
 
     class Probe:
@@ -94,13 +96,13 @@ _UNVIEWED: Final = _references_of_one()
 
 
 def _views_of(root: Handle) -> list[ViewOf]:
-    """The links of an array's living views."""
+    """The links of the views of an array that still exist."""
     links = [reference() for reference in getattr(root, "_views", ())]
     return [one for one in links if one is not None]
 
 
 def _change_layout(handle: Any, array: Any, may_have_views: bool) -> None:
-    """Let a handle stand for another array of its memory; views stay views of the old one."""
+    """Make a handle represent another array of its memory, and its views the old array."""
     root = handle.root()
     if may_have_views and (views := _views_of(root)):
         old = made(handle._array, handle._link)
@@ -123,7 +125,7 @@ def _change_layout(handle: Any, array: Any, may_have_views: bool) -> None:
 
 
 def _layout(name: str, get: Callable[[Any], Any]) -> property:
-    """An attribute of the memory's layout, which a program may set."""
+    """A property for an attribute of the memory layout, which a program may set."""
 
     def change(self: Any, value: Any) -> None:
         is_root = self.root() is self
@@ -174,12 +176,12 @@ def _setflags(self: Any, write: Any = None, align: Any = None, uic: Any = None) 
 
 
 class Flags:
-    """The flags of a lazy array, as NumPy shows them."""
+    """The flags of a lazy array, with NumPy's names and text."""
 
     __slots__ = ("_of",)
 
     def __init__(self, of: LazyArray) -> None:
-        """Show the flags of an array."""
+        """Take the array whose flags are shown."""
         super().__setattr__("_of", of)
 
     def __getattr__(self, name: str) -> Any:
@@ -242,7 +244,7 @@ def _base(self: Any) -> Any:
 
 
 def _ctypes(self: Any) -> Any:
-    """The addresses that `ctypes` needs; behind them the memory counts as shared for good."""
+    """The addresses that `ctypes` needs; from then on the memory counts as shared."""
     found = handed_out(self).ctypes
     let_escape(self.root())
     found._arr = self  # which pointers keep alive
@@ -258,7 +260,7 @@ def _getfield(self: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _of_memory(function: Any, self: Any, args: Any, kwargs: Any) -> Any:
-    """A view of an array's memory: a lazy array, or NumPy's where no lazy array has that type."""
+    """A view of an array's memory: a lazy array, or a NumPy array if its type cannot be lazy."""
     args, kwargs = tuple(map(numpys, args)), {k: numpys(v) for k, v in kwargs.items()}
     if not _is_number(self):
         found = function(look(self), *args, **kwargs)
@@ -275,7 +277,7 @@ def _set_device(self: Any, device: Any) -> None:
 
 
 def _size_in_memory(self: Any) -> int:
-    """The bytes of the handle and its layout, and those of the elements if it is no view."""
+    """The size of the handle in bytes, with its layout; with its elements unless it is a view."""
     own = self.nbytes if self.root() is self else 0
     return int(object.__sizeof__(self) + 16 * self.ndim + own)
 
@@ -311,7 +313,7 @@ def _dlpack(
 
 
 def _buffer(self: Any, flags: int, /) -> memoryview:
-    """Python's buffer of the memory, from Python 3.12 on; NumPy shall ask numbers for copies."""
+    """The buffer of the memory, for Python 3.12 and later; a number has no buffer."""
     if _is_number(self):
         raise BufferError("a lazy number has no memory")
     found = memoryview(handed_out(self))
@@ -321,7 +323,7 @@ def _buffer(self: Any, flags: int, /) -> memoryview:
 
 
 def _of_arrays(get: Callable[[Any], Any]) -> property:
-    """An attribute that numbers do not have."""
+    """A property that numbers do not have."""
 
     def found(self: Any) -> Any:
         if _is_number(self):
@@ -340,7 +342,7 @@ def _copied(self: Any, memo: Any = None) -> Any:
 
 
 def _reduced(self: Any, protocol: Any) -> Any:
-    """The values that pickle stores; from protocol 5 on, a buffer, which may outlive the call."""
+    """The state for pickle; from protocol 5 on it is a buffer, which may outlive the call."""
     return (look(self) if _is_number(self) else handed_out(self)).__reduce_ex__(protocol)
 
 
@@ -356,13 +358,13 @@ def _delete(self: Any, index: Any) -> None:
 
 
 def _materialized(self: Any) -> Any:
-    """Compute the values now; returns the array itself."""
+    """Compute the values now, and return the array itself."""
     look(self)
     return self
 
 
 def _looked(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The method of a lazy array that calls a function of its value."""
+    """A method of lazy arrays that calls a function with the value of the array."""
     return hides_frames(lambda self, *args: function(look(self), *args))
 
 
@@ -384,9 +386,9 @@ _FLAT: Final = property(
 )
 ATTRIBUTES: Final[dict[str, Any]] = {
     **{name: _recorded(name) for name in METHODS},
-    **{name: _running(name, False, NOT_RECORDED) for name in _READING.split()},
-    **{name: _running(name, True, NOT_RECORDED) for name in _WRITING.split()},
-    **{name: _running(name, False, LOOKED_AT) for name in _LOOKING.split()},
+    **{name: _running(name, False, NOT_RECORDED) for name in _READING_METHODS.split()},
+    **{name: _running(name, True, NOT_RECORDED) for name in _WRITING_METHODS.split()},
+    **{name: _running(name, False, LOOKED_AT) for name in _OUTPUT_METHODS.split()},
     **{
         name: _like(name, hides_frames(f))
         for name, f in (
@@ -439,11 +441,11 @@ ATTRIBUTES: Final[dict[str, Any]] = {
     "__floor__": _looked(math.floor),
     "__ceil__": _looked(math.ceil),
 }
-"""The attributes and methods that the class gets, by name."""
+"""The attributes and methods of the class `LazyArray`, by name."""
 
 
 def complete() -> None:
-    """Give the class of lazy arrays its attributes, with the signatures of NumPy's methods."""
+    """Set the attributes of `LazyArray`, with the signatures of NumPy's methods."""
     for name, value in ATTRIBUTES.items():
         if isinstance(value, FunctionType) and hasattr(np.ndarray, name):
             method: Any = value

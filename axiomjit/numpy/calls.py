@@ -1,4 +1,4 @@
-"""Calls of operations that a segment records: their keys, their text, and how they may vary."""
+"""Recorded calls of operations: their keys, their statements, and their varying numbers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from axiomjit.numpy.statements import (
 
 
 class Call:
-    """One call of an operation: its arguments, the value numbers of its operands, and its key."""
+    """A recorded call of an operation: arguments, value numbers of operands, key."""
 
     __slots__ = ("_numbers", "args", "key", "kwargs", "operands", "operation")
 
@@ -32,10 +32,10 @@ class Call:
         number: Callable[[Handle], int],
         mark: str | None = None,
     ) -> None:
-        """Give every operand a value number; a mark sets its edges apart from those of others.
+        """Give every operand a value number; a `mark` distinguishes the key from others.
 
         Raises:
-            UnrecordedError: no segment records such arguments.
+            UnrecordedError: a segment cannot record arguments of this kind.
         """
         self.operation, self.args, self.kwargs = operation, args, kwargs
         self._numbers: dict[int, int] = {}
@@ -63,7 +63,7 @@ class Call:
         return next(one for one in self.operands if self.number(one) == number)
 
     def varying(self) -> Sequence[int | float]:
-        """The numbers in the call that may differ from one call of its pattern to the next."""
+        """The numbers in the call that may differ between calls with the same pattern."""
         if self.operation in (GET, SET):
             is_number = isinstance(self.args[0], Handle) and self.args[0]._facts.is_number
             return () if is_number else numbers_in(self.args)
@@ -71,9 +71,9 @@ class Call:
         return found if all(isinstance(one, float) for one in found) else ()
 
     def varies_simply(self) -> bool:
-        """True if the second of two arguments is a number that may vary, and the first an operand.
+        """True if the call has two arguments: an operand, and a number that may vary.
 
-        Of indices these are positions that are not negative.
+        A number that is an index must not be negative.
         """
         if len(self.args) != 2 or self.kwargs or not isinstance(self.args[0], Handle):
             return False
@@ -82,7 +82,7 @@ class Call:
         return is_position or type(number) is float
 
     def pattern(self) -> Hashable:
-        """The key without the varying numbers, with the shape that an index selects.
+        """The key without the varying numbers, but with the shape that an index selects.
 
         Raises:
             IndexError: the index is outside the array.
@@ -93,7 +93,7 @@ class Call:
         return pattern_of(self.key), shape
 
     def written(self) -> tuple[int, ...]:
-        """The value numbers of the arrays whose entire memory this call writes a part of."""
+        """The value numbers of the root arrays into whose memory the call writes."""
         targets = [self.args[0]] if self.operation in WRITES else []
         out = self.kwargs.get("out", ())
         targets += out if isinstance(out, tuple) else (out,)
@@ -106,8 +106,8 @@ class Call:
 
         Args:
             first: The value number of the first new result.
-            results: What the call gives.
-            words: The names of varying numbers, by their place.
+            results: The results of the call.
+            words: The names of varying numbers, by their position.
         """
         read: list[int] = []
 
@@ -135,7 +135,7 @@ class Call:
 
 
 def _is_array_of_number(operand: Any, results: Sequence[Result]) -> bool:
-    """True if a number became an array of one element, as that of `x.sum().ravel()`."""
+    """True if a number became an array with one element, as in `x.sum().ravel()`."""
     if not (isinstance(operand, Handle) and operand._facts.is_number):
         return False
     made = [one for one in results if isinstance(one, Facts) and not one.is_number]

@@ -1,4 +1,4 @@
-"""The last segment of a thread, for people."""
+"""The explanation of the last segment of a thread."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from axiomjit.numpy.segments import CURRENT
 
 
 class SegmentExplanation(Record):
-    """A segment that ran: its text with the user's lines, and how it ran.
+    """The explanation of a segment that ran: its text with the user's lines, and how it ran.
 
     Attributes:
         text: The segment as a Python function.
-        is_compiled: True if the next run is compiled code; else NumPy runs it.
+        is_compiled: True if the next run is compiled; otherwise NumPy runs the segment.
         numpy_ms: The milliseconds that NumPy has spent on segments with this text.
     """
 
@@ -29,7 +29,7 @@ class SegmentExplanation(Record):
 
 
 def explain_last() -> SegmentExplanation:
-    """The last segment of lazy operations that this thread ran.
+    """Explain the last segment of lazy operations that this thread ran.
 
     Raises:
         GraphValueError: no segment has run.
@@ -47,7 +47,7 @@ def explain_last() -> SegmentExplanation:
 
 
 def _explained(state: State, program: Program) -> str:
-    """The text of a program, with the shapes of leaves, and the user's line of each statement."""
+    """The text of a program with the shapes of leaves and the user's line per statement."""
     first, *lines, last = program.text.splitlines()
     notes, number = [], 0
     statements = []

@@ -1,6 +1,6 @@
-"""Memory of lazy arrays that others get: NumPy arrays, NumPy's interface, buffers.
+"""Memory of lazy arrays that is handed out: NumPy arrays, array interfaces, and buffers.
 
-While what was handed out lives, or a view of it, others can write into the memory.
+Other code can write into the memory as long as the handed-out object, or a view of it, exists.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from axiomjit.numpy.segments import finish_readers, look
 
 
 def handed_out(handle: Handle) -> Any:
-    """A NumPy array of the handle's memory, which others may write into from now on."""
+    """A NumPy array of the memory of a handle; from now on, other code may write into it."""
     finish_readers(handle)
     value, root = value_of(handle), handle.root()
     found = hand_out(root)
@@ -22,15 +22,14 @@ def handed_out(handle: Handle) -> Any:
 
 
 class Interface(dict[str, Any]):
-    """The `__array_interface__` of a handle.
+    """The `__array_interface__` of a handle, as a dict.
 
-    NumPy's C code reads the memory from the dict itself, a buffer that keeps what was handed out
-    alive; Python code gets NumPy's pair of address and flag, behind which the memory counts as
-    shared for good.
+    NumPy's C code takes a buffer from the dict, which keeps the handed-out array alive. Python code
+    gets NumPy's pair of address and flag; from then on the memory counts as shared.
     """
 
     def __init__(self, handle: Handle) -> None:
-        """Describe the memory of a handle, which is handed out."""
+        """Hand out the memory of a handle, and describe it."""
         if handle._facts.is_number:
             self._root, array = None, np.array(look(handle))
         else:
@@ -47,18 +46,18 @@ class Interface(dict[str, Any]):
         return self._address() if key == "data" else super().__getitem__(key)
 
     def get(self, key: str, default: Any = None) -> Any:
-        """The value of a key, or the default."""
+        """The value of a key, or the default if the key is missing."""
         return self._address() if key == "data" else super().get(key, default)
 
     def _address(self) -> tuple[int, bool]:
-        """The address of the first element, and true if the memory is read-only."""
+        """The address of the first element, and True if the memory is read-only."""
         if self._root is not None:
             let_escape(self._root)
         return self._data  # type: ignore[no-any-return]
 
 
 class _Span:
-    """The bytes from the lowest to the highest element of an array; they keep the array alive."""
+    """The bytes that the elements of an array span, as an object that keeps the array alive."""
 
     def __init__(self, array: Any, low: int, count: int) -> None:
         self._array = array
@@ -67,7 +66,7 @@ class _Span:
 
 
 def _bytes_of(array: Any) -> tuple[Any, int]:
-    """All bytes that an array's elements span, and the place of the first element there."""
+    """An array of all bytes that the elements span, and the offset of the first element."""
     low, high = np.lib.array_utils.byte_bounds(array)
     address = array.__array_interface__["data"][0]
     return np.asarray(_Span(array, low, high - low)), address - low

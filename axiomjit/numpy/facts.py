@@ -1,4 +1,4 @@
-"""Facts of arrays and numbers: dtype, shape and memory layout; equal facts are one object."""
+"""The facts of arrays and numbers: dtype, shape and strides; equal facts are one object."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import numpy as np
 from axiomjit.base.dtypes import ELEMENT_TYPES
 
 LAZY_TYPES: Final = frozenset(dtype.num for dtype in ELEMENT_TYPES)
-"""The type numbers of elements that lazy arrays have."""
+"""NumPy's type numbers of the dtypes that lazy arrays can have."""
 
 
 class Facts:
     """The dtype, shape and strides (in bytes) of an array, or the dtype of a NumPy number.
 
-    They are interned: edges of a path compare them by identity.
+    Equal facts are one object, so that edges of a path compare facts by identity.
     """
 
     __slots__ = ("__weakref__", "_sample", "dtype", "is_number", "nbytes", "shape", "strides")
@@ -33,14 +33,14 @@ class Facts:
 
     @property
     def sample(self) -> Any:
-        """An array of this dtype and shape that takes no memory; its elements mean nothing."""
+        """An array with this dtype and shape that takes no memory; its elements have no meaning."""
         if self._sample is None:
             self._sample = np.broadcast_to(np.zeros((), self.dtype), self.shape)
         return self._sample
 
 
 def is_lazy_type(dtype: Any) -> bool:
-    """True if lazy arrays have elements of a dtype, which is in native byte order."""
+    """True if lazy arrays can have a dtype, which must be in native byte order."""
     return dtype.num in LAZY_TYPES and dtype.isnative and dtype.names is None
 
 
@@ -48,7 +48,7 @@ def facts_of(value: Any) -> Facts:
     """The facts of a NumPy array or number.
 
     Args:
-        value: An array or number whose dtype `is_lazy_type`.
+        value: An array or number whose dtype lazy arrays can have.
     """
     is_number = isinstance(value, np.generic)
     dtype, shape, strides = value.dtype, value.shape, value.strides

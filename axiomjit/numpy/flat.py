@@ -1,4 +1,4 @@
-"""`x.flat` of lazy arrays: NumPy's iterator over memory that is handed out."""
+"""`x.flat` of lazy arrays, which uses NumPy's iterator over memory that is handed out."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from axiomjit.numpy.lazy_arrays import LazyArray, wrap
 
 
 class Flat:
-    """The elements of a lazy array in order; indices and values may be lazy arrays."""
+    """The iterator over the elements of a lazy array; indices and values may be lazy arrays."""
 
     __slots__ = ("_flat", "_of")
     locals()["__class__"] = property(lambda self: np.flatiter)
 
     def __init__(self, of: LazyArray) -> None:
-        """Begin at the first element of an array."""
+        """Hand out the memory of an array, and start at its first element."""
         self._of, self._flat = of, handed_out(of).flat
 
     @property
     def base(self) -> LazyArray:
-        """The array."""
+        """The array over whose elements the iterator runs."""
         return self._of
 
     def copy(self) -> Any:
-        """The elements, as a new array."""
+        """A new array of all elements."""
         return wrap(self._flat.copy())
 
     def __getattr__(self, name: str) -> Any:

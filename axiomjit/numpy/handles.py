@@ -1,4 +1,4 @@
-"""Handles of arrays and numbers of the drop-in, whose values are known or pending."""
+"""Handles: the data of lazy arrays and numbers, whose values are known or pending."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ import numpy as np
 from axiomjit.numpy.facts import Facts
 from axiomjit.numpy.operations import Operation
 
-Made = tuple[Operation, Sequence[Any], Mapping[str, Any]]
-"""The call of an operation that gave a view."""
+ViewCall = tuple[Operation, Sequence[Any], Mapping[str, Any]]
+"""The call of an operation that made a view."""
 
 
-_MANY_VIEWS: Final = 64
-"""Links of views from which on dead ones are dropped, whenever their number is a power of two."""
+_MIN_DROPPED: Final = 64
+"""The number of links of views from which on links of freed views are dropped."""
 
 
 class ViewOf:
-    """The origin of a view: the array whose memory it shares, and the call that made it.
+    """The link of a view: the array whose memory the view shares, and the call that made it.
 
-    Without a call (`made` is None) the view is known by its memory only.
+    If `made` is None, the call that made the view is not known.
     """
 
     __slots__ = ("__weakref__", "made", "root")
 
-    def __init__(self, root: Handle, made: Made | None) -> None:
+    def __init__(self, root: Handle, made: ViewCall | None) -> None:
         self.root, self.made = root, made
         views = getattr(root, "_views", None)
         if views is None:
             views = root._views = []
         count = len(views)
-        if count >= _MANY_VIEWS and not count & (count - 1):  # dead ones are dropped now and then
+        if count >= _MIN_DROPPED and not count & (count - 1):  # dead ones are dropped now and then
             views[:count] = [one for one in views[:count] if one() is not None]
         views.append(weakref.ref(self))
 
     def value(self) -> Any:
-        """The view, by the call that made it."""
+        """The NumPy array of the view, computed by the call that made it."""
         assert self.made is not None
         operation, args, kwargs = self.made
         return operation.apply(*map(concrete, args), **kwargs)
@@ -55,14 +55,16 @@ class ViewOf:
 
 
 class Shared:
-    """Memory that others can write: NumPy arrays given to us, or arrays handed out.
+    """The link of memory that other code can write: a given NumPy array, or handed-out memory.
 
     Attributes:
-        given: The NumPy array that somebody else may hold; None for our own memory.
-        handed: A weak reference to the array that was handed out; its views keep it alive.
-        is_read_only: True if the program forbade writes, which only NumPy refuses at once.
-        escaped: The same array, once its address is known to somebody who keeps no reference.
-        is_lent: True while nobody uses the given array: its holders wait for a call to end.
+        given: The NumPy array that other code may hold; None for our own memory.
+        handed: A weak reference to the handed-out array, which its views keep alive.
+        is_read_only: True if the program made the array read-only; writes then run at once, and
+            NumPy refuses them.
+        escaped: The handed-out array, if code that keeps no reference knows its address.
+        is_lent: True during a call for which other code has lent the given array, and does not use
+            it.
     """
 
     __slots__ = ("escaped", "given", "handed", "is_lent", "is_read_only")
@@ -74,33 +76,33 @@ class Shared:
         self.is_read_only = False
 
     def references(self) -> int:
-        """The number of references to the array that was given."""
+        """The number of references to the given array."""
         return getrefcount(self.given)
 
     def is_held(self) -> bool:
-        """True if code outside can reach the memory now, or the memory is read-only."""
+        """True if other code can reach the memory now, or the memory is read-only."""
         if self.is_lent:
             return False
         given = self.given
         if given is not None and not (given.flags.owndata and given.flags.writeable):
             return True
         del given
-        if self.is_read_only or (self.given is not None and self.references() > _ALONE):
+        if self.is_read_only or (self.given is not None and self.references() > _SOLE_REFERENCES):
             return True
         return self.handed is not None and self.handed() is not None
 
 
 class Handle:
-    """An array or number: its value, or its place among the operations that are still to run.
+    """An array or number: its value, or its value number in a segment that has not run.
 
     Attributes:
         _array: The NumPy array or number; None while operations that write it are pending.
-        _facts: Dtype, shape and strides.
-        _segment: The segment that has last given it a value number.
-        _number: The value number there.
-        _views: Weak references to the links of its views, once it was the root of one.
-        _link: `ViewOf` for views, `Shared` for memory that others can write, else None.
-        _place: The user's instruction that made it, if its value was computed at once.
+        _facts: The dtype, shape and strides of the array or number.
+        _segment: The segment that gave the handle its last value number.
+        _number: The value number in this segment.
+        _views: Weak references to the links of views, if the handle was the root of a view.
+        _link: `ViewOf` for views, `Shared` for memory that others can write, None for other arrays.
+        _place: The user's instruction that made the array, if the value was computed at once.
     """
 
     __slots__ = (
@@ -115,14 +117,15 @@ class Handle:
     _segment: Any
 
     def root(self) -> Handle:
-        """The handle of the entire memory that this one shares."""
+        """The handle of the array whose entire memory this handle shares."""
         link = self._link
         return link.root if type(link) is ViewOf else self
 
     def is_apart(self) -> bool:
         """True if segments read a copy of the memory, and operations on the memory run at once.
 
-        Somebody else can write into it now, or it is not known how the view came about.
+        Either other code can write into the memory now, or the call that made the view is not
+        known.
         """
         link = self._link
         if type(link) is ViewOf:
@@ -133,7 +136,7 @@ class Handle:
 
 
 def value_of(handle: Handle) -> Any:
-    """The NumPy array or number of a handle, after the operations pending for it have run."""
+    """The NumPy array or number of a handle; pending operations run first."""
     root = handle.root()
     if root._array is None:
         root._segment.finish()
@@ -155,7 +158,7 @@ def concrete(value: Any) -> Any:
 
 
 class _Memory:
-    """Owns exported memory, so that the `base` of NumPy's views of it is the exported array."""
+    """An owner of handed-out memory; it makes the handed-out array the `base` of its views."""
 
     def __init__(self, array: Any, owner: Any = None) -> None:
         self._array, self._owner = array, owner
@@ -163,7 +166,7 @@ class _Memory:
 
 
 def hand_out(root: Handle) -> Any:
-    """A NumPy array of a root's memory, which counts as shared while the array or a view lives."""
+    """A NumPy array of a root's memory; the memory is shared while the array or a view exists."""
     link = root._link
     if type(link) is not Shared:
         link = root._link = Shared()
@@ -178,12 +181,12 @@ def hand_out(root: Handle) -> Any:
 
 
 def view_of(found: Any, array: Any) -> Any:
-    """An array like `array` that keeps the exported array `found` alive."""
+    """An array like `array` that keeps the handed-out array `found` alive."""
     return np.asarray(_Memory(array, found))
 
 
 def _is_alike(found: Any, array: Any) -> bool:
-    """True if two arrays of the same memory have one layout and type."""
+    """True if two arrays of the same memory have the same layout and dtype."""
     if found is array:
         return True
     alike = found.shape == array.shape and found.strides == array.strides
@@ -191,7 +194,7 @@ def _is_alike(found: Any, array: Any) -> bool:
 
 
 def let_escape(root: Handle) -> None:
-    """Count a root's memory as shared from now on, whoever is known to hold it."""
+    """Count the memory of a root as shared from now on, even if no known object refers to it."""
     found = hand_out(root)
     shared: Any = root._link
     shared.escaped, shared.handed = found, weakref.ref(found)
@@ -211,11 +214,11 @@ def _references_of_base(array: Any) -> int:
 
 
 def _references_if_alone() -> int:
-    """The references to a given array that only a `Shared` and a handle have."""
+    """The number of references to a given array that only a `Shared` and a handle refer to."""
     shared = Shared(np.empty(1))
     handle = [shared.given]
     return shared.references() * len(handle)
 
 
-_ALONE: Final = _references_if_alone()
+_SOLE_REFERENCES: Final = _references_if_alone()
 _ONE_VIEW: Final = _references_of_base(np.empty(2)[:1])

@@ -1,4 +1,4 @@
-"""Lazy arrays: NumPy's arrays, whose operations run when a value is looked at."""
+"""Lazy arrays: arrays whose operations run when a value is needed."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ from axiomjit.numpy.temporaries import LEAST_BYTES
 
 
 class _Kind(type):
-    """The class of `LazyArray`: NumPy's own arrays are instances, their classes subclasses."""
+    """The metaclass of `LazyArray`, which counts NumPy's arrays as instances."""
 
     def __new__(
         meta, name: str, bases: tuple[type, ...], space: dict[str, Any], **options: Any
@@ -83,7 +83,7 @@ class _Kind(type):
         return getattr(np.ndarray, name)
 
     def __getattribute__(cls, name: str) -> Any:
-        """An attribute of the class; methods take NumPy's arrays, too (`np.ndarray.sum(x)`)."""
+        """Return an attribute; methods accept NumPy arrays, too: `np.ndarray.sum(x)`."""
         found = type.__getattribute__(cls, name)
         if type(found) is not types.FunctionType or name not in _METHODS:
             return found
@@ -97,15 +97,15 @@ class _Kind(type):
 
 
 class ArrayBase(np.ndarray):
-    """The base of subclasses of `axiomjit.numpy.ndarray`: NumPy's class."""
+    """The base class of users' subclasses of `axiomjit.numpy.ndarray`."""
 
     def view(self, *args: Any, **kwargs: Any) -> Any:
-        """NumPy's view; the class of lazy arrays stands for NumPy's."""
+        """NumPy's `view`; in its arguments, NumPy's class replaces the class of lazy arrays."""
         return super().view(*map(numpys, args), **{k: numpys(v) for k, v in kwargs.items()})
 
 
 def numpys(value: Any) -> Any:
-    """NumPy's class in place of that of lazy arrays; other values themselves."""
+    """NumPy's array class for the class of lazy arrays; other values are returned unchanged."""
     return np.ndarray if value is LazyArray else value
 
 
@@ -118,13 +118,13 @@ _METHODS: Final = frozenset(
 
 
 class LazyArray(Handle, ArrayValue[Any], metaclass=_Kind):
-    """An array or number of NumPy's, known or still to be computed."""
+    """An array or NumPy number whose value is known or pending."""
 
     __slots__ = ()
     __array_priority__ = 1000.0
 
     def __new__(kind, *args: Any, **kwargs: Any) -> Any:
-        """Make an array, or one of a subclass of NumPy's class."""
+        """Make an array, or an instance of a subclass of NumPy's class."""
         if kind is LazyArray:
             return kind(*args, **kwargs)
         theirs: Any = np.ndarray.__new__
@@ -136,7 +136,7 @@ class LazyArray(Handle, ArrayValue[Any], metaclass=_Kind):
 
     @property
     def facts(self) -> Any:
-        """Dtype, shape and strides."""
+        """The dtype, shape and strides of the array."""
         return self._facts
 
     @property  # type: ignore[misc]
@@ -158,7 +158,7 @@ class LazyArray(Handle, ArrayValue[Any], metaclass=_Kind):
 
     @property
     def itemsize(self) -> int:
-        """The bytes of an element."""
+        """The number of bytes of an element."""
         return int(self._facts.dtype.itemsize)
 
     @property
@@ -265,7 +265,7 @@ class LazyArray(Handle, ArrayValue[Any], metaclass=_Kind):
         return getattr(look(self), name)
 
     def as_argument(self) -> Any:
-        """NumPy's array or number, which compiled functions get instead."""
+        """The NumPy array or number that compiled functions get as argument."""
         return look(self) if self._facts.is_number else handed_out(self)
 
     def __repr__(self) -> str:
@@ -282,7 +282,7 @@ class LazyArray(Handle, ArrayValue[Any], metaclass=_Kind):
 
 
 def run(operation: Operation, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-    """The result of an operation: recorded, or computed at once where no segment records it."""
+    """The result of an operation, which is recorded, or runs at once if it cannot be recorded."""
     try:
         args, kwargs = operation.named(args, kwargs)
         reason = ERROR_STATES if user_traps_errors() else ""
@@ -313,17 +313,17 @@ def at_once(
     writes: bool = False,
     reason: str = NOT_RECORDED,
 ) -> Any:
-    """The result of a function of NumPy's, called now.
+    """The result of a NumPy function that is called at once.
 
     Args:
         called: The function, or an operation.
-        args: Its arguments.
-        kwargs: Its arguments by name.
-        writes: True if it may write into arguments other than `out`.
-        reason: Why it is not recorded; `LOOKED_AT` for what only looks at values.
+        args: The positional arguments.
+        kwargs: The keyword arguments.
+        writes: True if the function may write into arguments other than `out`.
+        reason: The reason why the function is not recorded; `LOOKED_AT` if it only reads values.
 
     Raises:
-        UnsupportedError: `config.fallback` refuses it.
+        UnsupportedError: `config.fallback` does not allow the call.
     """
     note(called, reason)
     operands = list(_handles_in((*args, *kwargs.values())))
@@ -340,10 +340,10 @@ def at_once(
 
 
 def represented(value: Any, operands: Sequence[LazyArray], out: Sequence[Any] = ()) -> Any:
-    """A result of NumPy's as a handle, if it is an array that is one or a view of one, or large.
+    """A result of NumPy, as a lazy array if it is an operand, a view of an operand, or large.
 
-    A view that no handle stands for, for example of a subclass, shares the memory for good. An
-    array that was given as `out` is the result itself.
+    A view that cannot be a lazy array, for example of a subclass, makes its memory count as shared.
+    An array that was passed as `out` is the result itself.
     """
     if isinstance(value, tuple | list):
         parts = [represented(one, operands, out) for one in value]
@@ -367,7 +367,7 @@ def represented(value: Any, operands: Sequence[LazyArray], out: Sequence[Any] = 
 
 
 def made(array: Any, link: Any) -> LazyArray:
-    """A handle of a NumPy array or number whose dtype `is_lazy_type`."""
+    """A lazy array for a NumPy array or number whose dtype lazy arrays can have."""
     handle: LazyArray = _NEW(LazyArray)
     handle._array, handle._facts, handle._link = array, facts_of(array), link
     handle._segment, handle._number = None, 0
@@ -375,7 +375,7 @@ def made(array: Any, link: Any) -> LazyArray:
 
 
 def wrap(array: Any, is_shared: bool = False) -> Any:
-    """A lazy array of a new NumPy array, if it is large and of a lazy dtype; else the array."""
+    """A lazy array for a new NumPy array; a small array, or one of another type, is unchanged."""
     if type(array) is not np.ndarray or not is_lazy_type(array.dtype):
         return array
     if array.size < config.lazy_from:
@@ -387,7 +387,7 @@ def wrap(array: Any, is_shared: bool = False) -> Any:
 
 
 def _handle(value: Any) -> Any:
-    """An argument with handles in place of NumPy's arrays and numbers."""
+    """An argument with lazy arrays in place of NumPy's arrays and numbers."""
     kind = type(value)
     if kind is np.ndarray:
         return made(value, Shared(value)) if is_lazy_type(value.dtype) else value
@@ -399,9 +399,10 @@ def _handle(value: Any) -> Any:
 
 
 def _setting(value: Any) -> Any:
-    """An argument that decides shapes, with Python's numbers in place of NumPy's and lazy ones.
+    """An argument that decides shapes, with Python numbers in place of NumPy and lazy numbers.
 
-    Masks, which are indices, stay lazy; no segment records other arrays here.
+    Masks, which are indices, remain lazy arrays. Segments cannot record other arrays as such
+    arguments.
     """
     if type(value) is LazyArray and (value._facts.is_number or value.dtype != bool):
         value = look(value)
@@ -421,7 +422,7 @@ def _handles_in(values: Sequence[Any]) -> Any:
 
 
 def _is_apart(operation: Operation, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
-    """True if a call views or writes memory that segments never use, except by reading copies."""
+    """True if a call views or writes memory of which segments only read copies."""
     first = args[0] if args and (operation in WRITES or operation in VIEWS) else None
     if first is not None and _is_outside(first):
         return True
@@ -431,14 +432,14 @@ def _is_apart(operation: Operation, args: Sequence[Any], kwargs: Mapping[str, An
 
 
 def _is_outside(target: Any) -> bool:
-    """True if operations on an array's memory run at once."""
+    """True if operations on the memory of an array must run at once."""
     if type(target) is not LazyArray:
         return isinstance(target, np.ndarray)
     return target._link is not None and target.is_apart()
 
 
 def _may_fail(ufunc: np.ufunc, operands: Sequence[Any]) -> bool:
-    """True if the values decide whether a ufunc fails: negative powers of integers do."""
+    """True if values decide whether a ufunc fails, as negative powers of integers do."""
     if ufunc is not np.power:
         return False
     kinds = [
@@ -450,7 +451,7 @@ def _may_fail(ufunc: np.ufunc, operands: Sequence[Any]) -> bool:
 def _writes_into_operand(
     function: Any, operands: Sequence[Any], options: Mapping[str, Any]
 ) -> bool:
-    """True for a function that gives its operand itself, changed: `np.nan_to_num(x, False)`."""
+    """True for a call that changes its operand and returns it, as `np.nan_to_num(x, False)`."""
     if function not in WRITING_FUNCTIONS:
         return False
     return (operands[1] if operands[1:] else options.get("copy", True)) is not True
@@ -478,7 +479,7 @@ _NEW: Final = object.__new__
 
 
 def _is_operand(value: Any) -> bool:
-    """True for a value that lazy arrays can be computed with; NumPy's arrays meet any other."""
+    """True for an operand that segments accept; with other operands, NumPy runs the operation."""
     kind = type(value)
     if kind is LazyArray or kind in _NUMBERS:
         return True

@@ -1,7 +1,7 @@
-"""NumPy's functions that make arrays from nothing or do not ask their arguments: of lazy arrays.
+"""Functions of NumPy that make arrays or do not dispatch, as versions that make lazy arrays.
 
-Some have arguments of the array API standard that NumPy 2.4 lacks. All other functions are NumPy's
-own, which ask lazy arrays (`__array_function__`).
+Some functions have arguments of the array API standard that NumPy 2.4 lacks. All other functions
+are NumPy's own, which dispatch to lazy arrays (`__array_function__`).
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from axiomjit.numpy.segments import run_freely
 
 Function = Callable[..., Any]
 UNTOUCHED_BYTES: Final = 2**25
-"""Zeros from here on are pages that the system gives where they are touched."""
+"""The size from which the system provides zeroed memory only when a page is touched."""
 
 
 def wrapped(value: Any, is_shared: bool = False) -> Any:
-    """A function's result, with lazy arrays in place of large arrays."""
+    """The result of a function, with lazy arrays in place of large arrays."""
     if type(value) is np.ndarray and value.size < config.lazy_from:
         return value
     if type(value) is tuple or type(value) is list:
@@ -40,7 +40,7 @@ def wrapped(value: Any, is_shared: bool = False) -> Any:
 
 
 def _making(function: Function) -> Function:
-    """A function whose arrays are new, or share memory that the array's `base` owns."""
+    """The function, with lazy results; they are new, or share memory that their `base` owns."""
 
     def made(*args: Any, **kwargs: Any) -> Any:
         try:
@@ -53,7 +53,7 @@ def _making(function: Function) -> Function:
 
 
 def _filling(function: Function) -> Function:
-    """A function that fills a new array, which is recorded if it is large."""
+    """The function that fills a new array; the call is recorded if the array is large."""
     operation = FUNCTIONS[function]
     most = UNTOUCHED_BYTES if function is np.zeros else math.inf
 
@@ -73,7 +73,7 @@ def _filling(function: Function) -> Function:
 
 
 def _counting(function: Function) -> Function:
-    """`arange`, which is recorded for integers if it is long."""
+    """The function `arange`; the call is recorded for integers if the result is long."""
     operation = FUNCTIONS[function]
 
     def made(*args: Any, **kwargs: Any) -> Any:
@@ -95,19 +95,19 @@ def _counting(function: Function) -> Function:
 
 
 def _length(start: int, stop: int | None = None, step: int = 1) -> int:
-    """The length of a range, also of one too long for Python's `len`."""
+    """The length of a range, which may be too long for Python's `len`."""
     first, end = (0, start) if stop is None else (start, stop)
     return max(0, -((first - end) // step))
 
 
 def _count(shape: Any) -> int:
-    """The elements of a shape; none if it is no shape of integers."""
+    """The number of elements of a shape; 0 if the argument is no shape of integers."""
     lengths = shape if type(shape) is tuple or type(shape) is list else (shape,)
     return math.prod(lengths) if all(type(one) is int for one in lengths) else 0
 
 
 def _converting(function: Function) -> Function:
-    """A function that gives an array itself if it is as asked, else a copy."""
+    """The function that converts an array; an array that needs no conversion is not copied."""
 
     def made(*args: Any, **kwargs: Any) -> Any:
         try:
@@ -131,7 +131,7 @@ def _converting(function: Function) -> Function:
 
 
 def _converted(function: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """A lazy array converted as asked, without a look; None where NumPy has to convert it."""
+    """A lazy array, converted without computing it; None if NumPy must convert it."""
     given, dtype = args[0], args[1] if len(args) > 1 else kwargs.get("dtype")
     if len(args) > 2 or not _OPTIONS.issuperset(kwargs) or function not in _PLAIN:
         return None
@@ -186,7 +186,7 @@ def _argsort(
 
 
 def _reversed(a: Any, axis: int | None) -> tuple[Any, int]:
-    """An array backwards along an axis, and the axis; equal elements stay in order if sorted so."""
+    """The array, reversed along an axis, and the axis; sorting it keeps equal elements in order."""
     array = np.asanyarray(a) if type(a) is not LazyArray else a
     if axis is None:
         array, axis = array.ravel(), 0
@@ -210,7 +210,7 @@ def _rfftfreq(n: Any, d: Any = 1.0, device: Any = None, *, dtype: Any = None) ->
 
 
 class _ByIndex:
-    """NumPy's maker of arrays by an index (`np.r_`), whose large arrays are lazy arrays."""
+    """The base class of objects like `np.r_` that make arrays, which are lazy if they are large."""
 
     __slots__ = ()
     stands_for: Any
@@ -265,7 +265,7 @@ _COPIES: Final[dict[Any, bool | None]] = {
     **{False: False, np._CopyMode.NEVER: False},
     **{None: None, np._CopyMode.IF_NEEDED: None},
 }
-"""The values of the option `copy`."""
+"""The meaning of each value of the option `copy`."""
 _PLAIN: Final = (np.asarray, np.asanyarray, np.array)
 _OPTIONS: Final = frozenset({"copy", "dtype", "order", "subok"})
 _TABLE: Final[dict[Callable[[Function], Function], str]] = {
@@ -281,13 +281,14 @@ _TABLE: Final[dict[Callable[[Function], Function], str]] = {
         array asarray asanyarray ascontiguousarray asfortranarray asarray_chkfinite require
     """,
 }
-"""Names of NumPy's functions, by the wrapper that they get."""
+"""For each wrapper, the names of NumPy's functions that get it."""
 
 
 def like(function: Any, made: Function, module: str) -> Function:
-    """A function of ours, named, documented and pickled as NumPy's name in a module of ours.
+    """Our version of a NumPy function, with NumPy's name and documentation, in our module.
 
-    Compiled functions call NumPy's. As an attribute of a class it is a method if NumPy's is one.
+    In compiled functions the call is NumPy's. As an attribute of a class, our version is a method
+    only if NumPy's function is.
     """
     found: Any = functools.wraps(function)(made)
     found.__module__, found.__qualname__, found.stands_for = module, found.__name__, function
@@ -298,7 +299,7 @@ def like(function: Any, made: Function, module: str) -> Function:
 
 
 class Builtin(functools.partial[Any]):
-    """A function that is no method of the objects whose class has it as an attribute."""
+    """A function that does not become a method if it is an attribute of a class."""
 
     __slots__ = ()
     __name__: str
@@ -311,7 +312,7 @@ class Builtin(functools.partial[Any]):
 
 
 def _extended(function: Any, made: Function, module: str) -> Function:
-    """A function of ours as NumPy's, with the signature that it has itself."""
+    """Our version of a NumPy function, with its own signature."""
     found: Any = like(function, hides_frames(made), module)
     found.__signature__ = inspect.signature(made)
     return found  # type: ignore[no-any-return]
@@ -335,4 +336,4 @@ REPLACED: Final[dict[str, Any]] = {
     "r_": Rows(),
     "c_": Columns(),
 }
-"""Our objects by NumPy's names: `zeros`, `fft.fftfreq`."""
+"""The axiomjit version of each NumPy name, such as `zeros` and `fft.fftfreq`."""

@@ -1,7 +1,7 @@
-"""Operations that segments record: NumPy's functions, ufuncs, methods and operators.
+"""The operations that segments record: NumPy's functions, ufuncs, methods and operators.
 
-Recorded is what fuses into loops and cannot fail by values: elementwise operations, folds, scans,
-views, writes, creation. All other functions run at once.
+Segments record operations that can be fused into loops and cannot fail because of values:
+elementwise operations, folds, scans, views, writes and creation. All other functions run at once.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ Texts = Sequence[str]
 
 
 class Operation:
-    """A function of arrays that can be recorded; calls of it are text of a segment."""
+    """A function of arrays that segments can record; each call becomes a statement."""
 
     __slots__ = ("apply", "is_exact", "name", "parameters", "sign")
 
     def __init__(self, apply: Callable[..., Any], name: str, is_exact: bool) -> None:
-        """Wrap a function.
+        """Wrap a function for segments.
 
         Args:
-            apply: The function, of NumPy arrays.
+            apply: The function, which takes NumPy arrays.
             name: The name in the text of a segment: `np.sum`, or `.reshape` for a method.
-            is_exact: True if compiled kernels give NumPy's bits for floats.
+            is_exact: True if compiled kernels give the same bits as NumPy for floats.
         """
         self.apply, self.name, self.is_exact = apply, name, is_exact
         self.parameters = _parameters(apply)
@@ -42,7 +42,7 @@ class Operation:
     def named(
         self, args: Sequence[Any], kwargs: Mapping[str, Any]
     ) -> tuple[Sequence[Any], Mapping[str, Any]]:
-        """The arguments of a call with the first operand in front, and `out` by name."""
+        """The arguments of a call, with the first operand by position, and `out` by name."""
         names = self.parameters
         if not args and names and names[0] in kwargs:
             kwargs = dict(kwargs)
@@ -54,7 +54,7 @@ class Operation:
         return args, kwargs
 
     def is_setting(self, key: int | str) -> bool:
-        """True if an argument, by position or name, decides shapes: its value is in the key."""
+        """True if an argument decides shapes; `key` is its position or its name."""
         if isinstance(key, int):
             if not self.parameters:
                 return False
@@ -62,9 +62,9 @@ class Operation:
         return key in SETTINGS or (self in VIEWS and key in self.parameters[1:])
 
     def text(self, args: Texts, kwargs: Mapping[str, str]) -> str:
-        """A call of the operation in Python.
+        """The Python expression of a call of the operation.
 
-        The sign `*` would repeat a list or tuple instead of multiplying its elements.
+        Lists and tuples are not operands of signs, since `*` would repeat them.
         """
         lists = any(text.startswith(("[", "(")) for text in args)
         if self.sign and not kwargs and len(args) <= 2 and not lists:
@@ -82,7 +82,7 @@ class Operation:
 
 
 def _parameters(function: Callable[..., Any]) -> tuple[str, ...]:
-    """The names of a function's parameters; none for ufuncs, whose options NumPy names."""
+    """The names of a function's parameters; none for ufuncs."""
     if isinstance(getattr(function, "__self__", function), np.ufunc):
         return ()
     return tuple(inspect.signature(function).parameters)
@@ -99,9 +99,9 @@ _FLOATS: Final = frozenset({np.dtype("f8"), np.dtype("f4"), np.dtype("f2")})
 
 
 def is_short_power(base: Any, exponent: Any) -> bool:
-    """True for a number for which the operator of NumPy's arrays does not call `np.power`.
+    """True for an exponent for which `**` of NumPy's arrays does not call `np.power`.
 
-    Of complex arrays these are integers and 0.5, of integers 1 and 2.
+    For complex arrays these exponents are integers and 0.5; for integers 1 and 2.
     """
     if type(exponent) not in (int, float) or exponent not in _SHORT_POWERS:
         return False
@@ -123,7 +123,7 @@ SETTINGS: Final = frozenset(
         "source subok"
     )
 )
-"""Names of parameters in all functions that are no data, or whose values may be refused."""
+"""The names of parameters that are no data, or whose values may be refused."""
 GET: Final = Operation(lambda array, index: array[index], "[]", True)
 SET: Final = Operation(_set, "[]=", True)
 
@@ -143,7 +143,7 @@ _EXACT_UFUNCS: Final = frozenset(
         "bitwise_count gcd lcm"
     )
 )
-"""Ufuncs whose kernels give NumPy's bits for all dtypes."""
+"""The ufuncs whose kernels give the same bits as NumPy for all dtypes."""
 IN_PLACE: Final[Mapping[str, Operation]] = {
     stem: Operation(_in_place(stem), f"{sign}=", True)
     for stem, sign in (
@@ -152,7 +152,7 @@ IN_PLACE: Final[Mapping[str, Operation]] = {
         *(("lshift", "<<"), ("rshift", ">>")),
     )
 }
-"""Operators that write into their first operand, by the stem of the method's name."""
+"""The operators that write into their first operand, by the stem of the method's name."""
 _EXACT_FUNCTIONS: Final = _words(
     "max min amax amin any all argmax argmin clip where copy round around real imag transpose "
     "swapaxes matrix_transpose moveaxis rollaxis squeeze expand_dims broadcast_to diagonal "
@@ -165,14 +165,14 @@ _ROUNDED_FUNCTIONS: Final = _words(
     "sum prod mean var std cumsum cumprod nansum nanmean trapezoid trace average linspace "
     "corrcoef cov cumulative_prod cumulative_sum gradient nanprod nanstd nanvar polyval sinc angle"
 )
-"""Functions that add or multiply in another order than NumPy's, so that last bits may differ."""
+"""The functions that add or multiply in another order than NumPy, so that last bits may differ."""
 _EXACT_METHODS: Final = _words(
     "reshape transpose swapaxes squeeze ravel flatten diagonal astype copy conj conjugate fill"
 )
 _AS_FUNCTIONS: Final = _words(
     "sum prod mean var std cumsum cumprod trace max min any all argmax argmin round clip"
 )
-"""Methods with the arguments of the function of their name."""
+"""The methods with the same arguments as the function of the same name."""
 _FOLDING_METHODS: Final = ("reduce", "accumulate", "outer")
 _FOLDS: Final = frozenset(_words("add multiply maximum minimum logical_and logical_or"))
 
@@ -195,7 +195,7 @@ FUNCTIONS: Final[dict[object, Operation]] = {
         if ufunc.signature is None and getattr(np, ufunc.__name__, None) is ufunc
     },
 }
-"""Recorded operations by NumPy's function."""
+"""The recorded operations, by NumPy's function."""
 UFUNC_METHODS: Final[dict[tuple[np.ufunc, str], Operation]] = {
     (getattr(np, name), method): Operation(
         getattr(getattr(np, name), method),
@@ -205,18 +205,18 @@ UFUNC_METHODS: Final[dict[tuple[np.ufunc, str], Operation]] = {
     for name in _FOLDS
     for method in _FOLDING_METHODS
 }
-"""Recorded methods of ufuncs."""
+"""The recorded methods of ufuncs, by ufunc and name."""
 METHODS: Final[dict[str, Operation]] = {
     **{name: _method(name) for name in _EXACT_METHODS},
     **{name: FUNCTIONS[getattr(np, name)] for name in _AS_FUNCTIONS},
 }
-"""Recorded methods of arrays, by name."""
+"""The recorded methods of arrays, by name."""
 WRITES: Final = frozenset({FUNCTIONS[np.copyto], METHODS["fill"], SET, *IN_PLACE.values()})
-"""Operations that write into their first operand."""
+"""The operations that write into their first operand."""
 WRITING_FUNCTIONS: Final = frozenset(
     {np.put, np.place, np.putmask, np.fill_diagonal, np.put_along_axis, np.nan_to_num}
 )
-"""Functions that may write into an operand other than `out`; those calls are not recorded."""
+"""The functions that may write into an operand other than `out`; such calls run at once."""
 VIEWS: Final = frozenset(
     {
         GET,
@@ -231,4 +231,4 @@ VIEWS: Final = frozenset(
         ),
     }
 )
-"""Operations whose result may be a view of their first operand."""
+"""The operations whose result may be a view of the first operand."""

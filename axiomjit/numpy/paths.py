@@ -1,4 +1,4 @@
-"""Paths of operations: a trie whose states hold the facts of each recorded operation's results."""
+"""Paths of operations: a trie of states, which hold the facts of recorded results."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from axiomjit.numpy.facts import Facts
 from axiomjit.numpy.results import Result, Same, View
 from axiomjit.numpy.statements import Statement
 
-MOST_STATEMENTS: Final = 200
-"""A segment is run when its path has this many operations."""
-MOST_BYTES: Final = 2**24
-"""A segment is run when it keeps leaves of more bytes that nobody else holds any more."""
+MAX_STATEMENTS: Final = 200
+"""The largest number of operations of a segment, after which it is run."""
+MAX_BYTES: Final = 2**24
+"""The largest size of a segment's leaves that nothing else holds, after which it is run."""
 
 
-MOST_STATES: Final = 20_000
-"""States made before paths that are not used any more are forgotten."""
+MAX_STATES: Final = 20_000
+"""The number of new states after which unused paths are forgotten."""
 _count: Final = [0]
 
 
 class Summary(Record):
-    """Value numbers of a path: of new arrays and numbers; of views, the last first.
+    """The value numbers of a path: `new` for new arrays and numbers, `views` for views, last first.
 
-    `written` are those of arrays whose memory an operation writes into; `leaves` have the places
-    of leaves among the arguments.
+    `written` has the value numbers of arrays whose memory an operation writes. `leaves` has the
+    positions of leaves among the arguments.
     """
 
     new: tuple[int, ...]
@@ -37,27 +37,27 @@ class Summary(Record):
 
 
 class State:
-    """A point of a path: everything recorded since the beginning of a segment.
+    """A point of a path: it represents all operations recorded since the start of a segment.
 
     Attributes:
-        parent: The state before; None for the root.
+        parent: The previous state; None for the root.
         statement: The last operation in Python; None for a leaf.
-        results: The results of the last operation; of a leaf, its facts.
-        container: The class of several results, for example tuple; None for one.
-        is_quick: True if there is one result at most: `fresh`, the facts of a new array or
-            number, `view`, or `same`, the number of an operand.
-        old: Of the root, edges that are forgotten if they are not used soon.
-        edges: The next states by the key of an operation, or by the facts of a leaf; `CUT` for an
-            operation before which the segment is run.
-        general: By the pattern of an operation with varying numbers: the state of its first
-            numbers, then that for any.
-        written: The value numbers of arrays whose memory the last operation writes into.
+        results: The results of the last operation; for a leaf, its facts.
+        container: The class of the container of results, such as tuple; None for a single result.
+        is_quick: True if there is at most one result. A result is `fresh`, with the facts of a new
+            array or number, or a `view`, or `same`, with the number of an operand.
+        old: Edges of the root that are forgotten if they are not used soon.
+        edges: The next states, by the key of an operation or the facts of a leaf. The state is
+            `CUT` if the segment is run before the operation.
+        general: For the pattern of an operation with varying numbers, first the state of its first
+            numbers, later the state for any numbers.
+        written: The value numbers of the arrays whose memory the last operation writes.
         numbers: The number of value numbers so far.
         bytes: The bytes of the leaves so far.
         arguments: The names of the arguments so far.
-        line: The user's instruction at which the path began (`user_place`).
-        where: The user's line of the last operation, `file:line`.
-        programs: The programs by the value numbers that they return.
+        line: The user's instruction at which the path started (`user_place`).
+        where: The user's line of the last operation, as `file:line`.
+        programs: The programs, by the value numbers that they return.
     """
 
     __slots__ = (
@@ -94,7 +94,7 @@ class State:
             self.arguments, self.line = parent.arguments, parent.line
 
     def leaf(self, facts: Facts) -> State:
-        """The state behind a new leaf, whose number is `numbers` of this state."""
+        """The state after a new leaf, whose value number is `numbers` of this state."""
         found = self.known(facts)
         if found is None:
             made = State(self)
@@ -106,7 +106,7 @@ class State:
         return found
 
     def known(self, key: Hashable) -> State | None:
-        """The next state, if it is known; a path that was about to be forgotten is kept."""
+        """The next state for a key, if there is one; a path that is used again is not forgotten."""
         found = self.edges.get(key)
         if found is None and self.old:
             found = self.old.pop(key, None)
@@ -115,15 +115,15 @@ class State:
         return found
 
     def made(self) -> range:
-        """The value numbers of the last operation's new results."""
+        """The value numbers of the new results of the last operation."""
         return range(0 if self.parent is None else self.parent.numbers, self.numbers)
 
     def is_full(self) -> bool:
-        """True if the segment is to be run before the next operation."""
-        return self.depth >= MOST_STATEMENTS
+        """True if the segment must run before the next operation."""
+        return self.depth >= MAX_STATEMENTS
 
     def path(self) -> Iterator[State]:
-        """The states from behind the root up to this one."""
+        """The states from the first one after the root to this one."""
         states, state = [], self
         while state.parent is not None:
             states.append(state)
@@ -133,13 +133,13 @@ class State:
     def then(
         self, call: Call, results: tuple[Result, ...], container: Any, words: Sequence[str] = ()
     ) -> State:
-        """A new state behind this one, reached by a call with these results.
+        """A new state after this one, which a call with these results reaches.
 
         Args:
-            call: The call.
-            results: What it gives.
+            call: The recorded call of an operation.
+            results: The results of the call.
             container: The class of the container of results; None for a single result.
-            words: The names of the arguments in place of its varying numbers, if any number fits.
+            words: The names of the arguments that replace varying numbers, if any numbers fit.
         """
         made = State(self)
         made.results, made.container, made.words = results, container, tuple(words)
@@ -162,7 +162,7 @@ class State:
         return self.edges.setdefault(call.key, made)
 
     def like(self, first: State, call: Call, words: Sequence[str]) -> State:
-        """The state for any varying numbers of a call, with the results of the first call."""
+        """The state for all varying numbers of a call, with the results of the first call."""
         made = self.then(call, first.results, first.container, words)
         made.line = first.line
         if call.varies_simply():
@@ -172,7 +172,7 @@ class State:
 
     @property
     def summary(self) -> Summary:
-        """The values of the whole path, collected once."""
+        """The value numbers of the entire path, collected once."""
         if self._summary is None:
             new, views, leaves, written, number = [], [], {}, set[int](), 0
             for state in self.path():
@@ -191,12 +191,12 @@ class State:
 
 
 def forget_old_paths(root: State) -> None:
-    """Forget the paths that were not used while `MOST_STATES` states were made."""
-    if _count[0] > MOST_STATES:
+    """Forget the paths that were not used while the last `MAX_STATES` states were made."""
+    if _count[0] > MAX_STATES:
         _count[0] = 0
         root.old, root.edges = root.edges, {}
         root.general.clear()
 
 
 CUT: Final = State(None)
-"""In place of a next state: the segment is run first."""
+"""The next state for an operation before which the segment must run."""

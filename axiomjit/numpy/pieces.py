@@ -1,9 +1,9 @@
-"""Functions that `jit` cannot follow once for all calls, run in pieces with lazy arrays.
+"""Running functions that `jit` cannot trace in pieces, with lazy arrays.
 
-A call lends the caller's arrays to the function as lazy ones. Segments read and write their memory
-without copies: as everything that the function does is known (`functions.harmless`), nobody else
-uses the memory meanwhile. When the function returns or raises, all writes are done, and NumPy's
-arrays are in the places of lazy ones.
+A call lends the arrays of the caller to the function, as lazy arrays. Segments read and write the
+memory of these arrays without copies. No other code uses the memory during the call, since
+everything that the function does is known (`functions.harmless`). When the function returns or
+raises an error, all writes are done, and NumPy arrays replace the lazy arrays.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ from axiomjit.numpy.lazy_arrays import LazyArray, made
 from axiomjit.numpy.namespace import REPLACED
 from axiomjit.numpy.segments import finish_readers, look
 
-MOST: Final = 1000
-"""The most objects in containers among the arguments."""
+MAX_OBJECTS: Final = 1000
+"""The largest number of objects in containers among the arguments."""
 
 
 class NotLentError(Exception):
-    """NumPy runs the call: an argument, or an object that the function reads, cannot be lent."""
+    """Raised if an argument or an outside object cannot be lent, so that NumPy runs the call."""
 
 
 class Loan:
-    """The arrays of one call, and the copies of functions that get them."""
+    """The arrays that one call lends, and the copies of functions that get these arrays."""
 
     def __init__(self, harmless: Harmless) -> None:
-        """Begin a call of a harmless function."""
+        """Start a call of a function with known effects."""
         self._harmless = harmless
         self._lent: dict[int, LazyArray] = {}
         self._arrays: dict[int, Any] = {}
@@ -56,10 +56,10 @@ class Loan:
     # Before the call
 
     def taken(self, value: Any) -> Any:
-        """The argument that the function gets: a lazy array for a large array, else the value.
+        """The argument that the function gets: a lazy array for a large array, or the value itself.
 
         Raises:
-            NotLentError: an object may lead to more than it shows.
+            NotLentError: the references of an object are not known.
         """
         if type(value) is not np.ndarray:
             self._look_into(value)
@@ -82,7 +82,7 @@ class Loan:
         return bool(is_large and is_writeable and flags.aligned) and not overlaps_itself(array)
 
     def _look_into(self, value: Any) -> None:
-        """Check the contents of a container, whose arrays stay NumPy's."""
+        """Check the contents of a container; its arrays are not lent."""
         waiting = [value]
         while waiting:
             one = waiting.pop()
@@ -95,14 +95,14 @@ class Loan:
                     waiting += one if kind is not dict else [*one, *one.values()]
             elif not is_datum(one):
                 raise NotLentError
-            if len(waiting) > MOST:
+            if len(waiting) > MAX_OBJECTS:
                 raise NotLentError
 
     def check(self) -> None:
-        """Check that nothing that the function reaches shares memory with a lent array.
+        """Check that no array that the function can reach shares memory with a lent array.
 
         Raises:
-            NotLentError: two arrays overlap.
+            NotLentError: an array shares memory with a lent array.
         """
         for key in self._lent:
             lent = self._arrays[key]
@@ -111,10 +111,10 @@ class Loan:
                     raise NotLentError
 
     def copied(self, function: Any) -> FunctionType:
-        """A copy of a function that reads lent arrays in place of the arrays outside.
+        """A copy of a function that reads lent arrays in place of outside arrays.
 
         Raises:
-            NotLentError: something outside is another than it was when it was found harmless.
+            NotLentError: an outside object was replaced since the function was analysed.
         """
         found = self._copies.get(id(function))
         if found is not None:
@@ -162,7 +162,7 @@ class Loan:
     # After the call
 
     def settle(self, memo: dict[int, Any]) -> None:
-        """Do the writes into lent arrays that are pending, and clear containers of lazy arrays."""
+        """Perform pending writes into lent arrays, and replace lazy arrays in containers."""
         for handle in self._lent.values():
             finish_readers(handle)
         for container in self._containers.values():
@@ -170,7 +170,7 @@ class Loan:
 
 
 def plain(value: Any, memo: dict[int, Any]) -> Any:
-    """A value with NumPy's arrays and numbers in the places of lazy ones; lists stay themselves."""
+    """A value with NumPy's arrays in place of lazy arrays; lists are changed in place."""
     kind = type(value)
     if kind is LazyArray:
         return look(value) if value._facts.is_number else _array(value)
@@ -212,7 +212,7 @@ def _array(handle: LazyArray) -> Any:
 
 
 def _clear(error: BaseException, memo: dict[int, Any]) -> None:
-    """Put NumPy's arrays in the places of lazy ones that an error and its causes hold."""
+    """Replace the lazy arrays in an error and its causes by NumPy arrays."""
     waiting: list[BaseException | None] = [error]
     while waiting:
         one = waiting.pop()
@@ -225,7 +225,7 @@ def _clear(error: BaseException, memo: dict[int, Any]) -> None:
 def lend(
     function: FunctionType, harmless: Harmless, args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> Callable[[], Any] | None:
-    """The call of a function with lazy arrays; None if NumPy has to run it."""
+    """The call of a function with lazy arrays; None if NumPy must run the function."""
     loan = Loan(harmless)
     try:
         copy = loan.copied(function)

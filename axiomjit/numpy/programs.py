@@ -1,9 +1,9 @@
-"""Programs of paths: the text of a segment, run in NumPy until compiling it pays.
+"""Programs of segments, which NumPy runs until compilation saves time.
 
-A program is compiled once NumPy has spent more time on it than compiling is estimated to take, so
-that a segment that runs once costs what it costs in NumPy. Operations whose last bits differ from
-NumPy's run meanwhile as kernels of one operation: the bits of a result do not depend on how often
-its segment ran.
+A program is compiled when NumPy has spent more time on it than the compilation is estimated to
+take; so a segment that runs once costs as much as in NumPy. Before that, operations whose last bits
+differ from NumPy's run as kernels of a single operation. So the bits of a result do not depend on
+the number of runs.
 """
 
 from __future__ import annotations
@@ -35,26 +35,26 @@ from axiomjit.runtime.codegen.kernel_cache import KERNELS
 from axiomjit.runtime.memory.allocation import with_recycling
 
 COMPILE_S: Final = 0.05
-"""Seconds that compiling a segment takes, beside those for its statements."""
+"""The seconds to compile a segment, without those for its statements."""
 STATEMENT_S: Final = 0.004
-"""Seconds that following, lowering and compiling one statement takes."""
+"""The seconds to trace, lower and compile one statement."""
 LOWER_S: Final = 0.001
-"""Seconds that following and lowering one statement takes."""
-MOST_PROGRAMS: Final = 2000
+"""The seconds to trace and lower one statement."""
+MAX_PROGRAMS: Final = 2000
 FILE_NAME: Final = "<axiomjit.numpy segment>"
 
 
 class Program:
-    """A segment's text, which NumPy runs at first, and compiled code later.
+    """A segment as a function, which runs in NumPy at first, and compiled later.
 
     Attributes:
-        text: The segment as a Python function of its leaves and varying numbers.
-        spent_s: The seconds that NumPy has spent on it.
-        is_compiled: True once calls go to compiled code.
+        text: The text of the function, whose parameters are leaves and varying numbers.
+        spent_s: The seconds that NumPy has spent on the program.
+        is_compiled: True if calls run compiled code.
     """
 
     def __init__(self, text: str, in_numpy: str, functions: Any) -> None:
-        """Make a program of a text, and of the one that NumPy runs, with `functions` as `np`."""
+        """Take the text to compile, and the text that NumPy runs, with `functions` as `np`."""
         self.text = text
         self.spent_s = 0.0
         self.is_compiled = self._is_refused = False
@@ -65,16 +65,16 @@ class Program:
         self._jitted: Any = None
 
     def run(self, arguments: Sequence[Any]) -> Sequence[Any]:
-        """The values that the segment returns, for these arguments.
+        """The values that the segment returns for these arguments.
 
-        What the user traps now is for later operations: it does not hold for recorded ones.
+        The current error state of NumPy applies to later operations, not to recorded operations.
         """
         if error_state() is not Harmless.state and user_traps_errors():
             with without_traps():
                 return self.run(arguments)
         refusal = None
         if self.spent_s > self._lowering_s and not self.is_compiled:
-            self._consider(arguments)
+            self._compile_if_faster(arguments)
         if self.is_compiled:
             try:
                 found: Sequence[Any] = self._jitted(*arguments)
@@ -94,10 +94,10 @@ class Program:
             self._refuse(refusal)
         return found
 
-    def _consider(self, arguments: Sequence[Any]) -> None:
-        """Compile the program if that pays, or at once if its kernels are on disk.
+    def _compile_if_faster(self, arguments: Sequence[Any]) -> None:
+        """Compile the program if that saves time, or at once if its kernels are on disk.
 
-        It is done before a run, while the results have no memory yet.
+        The program is compiled before a run, when the results have no memory yet.
         """
         if self._is_refused or config.disable:
             return
@@ -117,19 +117,19 @@ class Program:
         note_refused(error)
 
     def compile(self) -> None:
-        """Let the next calls run compiled code."""
+        """Make later calls run compiled code."""
         self.is_compiled = self.compiled is not None
 
     @property
     def compiled(self) -> Any:
-        """The function as `jit` compiles it."""
+        """The function compiled by `jit`."""
         if self._jitted is None:
             self._jitted = Jitted(_function(self.text, np), (), True)
         return self._jitted
 
 
 def _function(text: str, functions: Any) -> Any:
-    """The function that a text defines; `functions` is the object named `np` in it."""
+    """The function that a text defines; in the text, `np` is the object `functions`."""
     space: dict[str, Any] = {"__name__": "segment", "np": functions}
     exec(compile(text, FILE_NAME, "exec"), space)
     function = space["segment"]
@@ -141,8 +141,8 @@ def text_of(state: State, returned: Sequence[int], for_numpy: bool = False) -> s
     """The text of the segment that ends in a state and returns these values.
 
     Args:
-        state: The last state.
-        returned: The value numbers.
+        state: The last state of the segment.
+        returned: The value numbers of the returned values.
         for_numpy: True for the text that NumPy runs (`numpy_lines`).
     """
     path = state.path()
@@ -156,8 +156,9 @@ def text_of(state: State, returned: Sequence[int], for_numpy: bool = False) -> s
 
 
 def program_of(state: State, returned: tuple[int, ...]) -> Program:
-    """The program of a path, shared by all paths with the same text."""
-    return _program(text_of(state, returned), text_of(state, returned, for_numpy=True), _ONE_BY_ONE)
+    """The program of a path; all paths with the same text share one program."""
+    in_numpy = text_of(state, returned, for_numpy=True)
+    return _program(text_of(state, returned), in_numpy, _NUMPY_FUNCTIONS)
 
 
 def _program(text: str, in_numpy: str, functions: Any) -> Program:
@@ -166,9 +167,9 @@ def _program(text: str, in_numpy: str, functions: Any) -> Program:
 
 
 def run_one(operation: Operation, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-    """The result of one operation on NumPy arrays, with the bits that segments give.
+    """The result of one operation on NumPy arrays, with the same bits as in a compiled segment.
 
-    Like compiled segments, it gives no warnings about floating-point errors.
+    As in compiled segments, there are no warnings about floating-point errors.
     """
     if operation.is_exact:
         with np.errstate(all="ignore"):
@@ -180,7 +181,7 @@ def run_one(operation: Operation, args: Sequence[Any], kwargs: Mapping[str, Any]
     def name_of(value: Any) -> str | None:
         if not isinstance(value, np.ndarray | np.generic):
             return None
-        arrays.append(_apart(value, written))
+        arrays.append(_without_overlap(value, written))
         return f"a{len(arrays) - 1}"
 
     writer = Writer(name_of)
@@ -198,8 +199,8 @@ def run_one(operation: Operation, args: Sequence[Any], kwargs: Mapping[str, Any]
     return program.run(arrays)
 
 
-def _apart(array: Any, written: Sequence[Any]) -> Any:
-    """An array, or a copy of it if it overlaps another one that is written."""
+def _without_overlap(array: Any, written: Sequence[Any]) -> Any:
+    """The array, or a copy if it overlaps another array that is written."""
     if any(one is array for one in written):
         return array
     overlaps = any(
@@ -208,15 +209,15 @@ def _apart(array: Any, written: Sequence[Any]) -> Any:
     return array.copy() if overlaps else array
 
 
-class _OneByOne:
-    """NumPy's functions; those whose bits are our own are kernels of one operation."""
+class _NumPyFunctions:
+    """NumPy's functions; those with other bits in kernels run as kernels."""
 
     dtype = np.dtype
 
     def __getattr__(self, name: str) -> Any:
         function = getattr(np, name)
         operation = FUNCTIONS[function]
-        found: Any = function if operation.is_exact else _one(operation)
+        found: Any = function if operation.is_exact else _as_kernel(operation)
         if isinstance(function, np.ufunc) and any(
             not UFUNC_METHODS[function, method].is_exact
             for method in ("reduce", "accumulate")
@@ -228,20 +229,20 @@ class _OneByOne:
 
 
 class _Ufunc:
-    """A ufunc whose folds are kernels of one operation."""
+    """A ufunc whose `reduce` and `accumulate` run as kernels of a single operation."""
 
     def __init__(self, ufunc: np.ufunc, call: Callable[..., Any]) -> None:
         self._call, self.outer = call, ufunc.outer
-        self.reduce = _one(UFUNC_METHODS[ufunc, "reduce"])
-        self.accumulate = _one(UFUNC_METHODS[ufunc, "accumulate"])
+        self.reduce = _as_kernel(UFUNC_METHODS[ufunc, "reduce"])
+        self.accumulate = _as_kernel(UFUNC_METHODS[ufunc, "accumulate"])
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._call(*args, **kwargs)
 
 
-def _one(operation: Operation) -> Callable[..., Any]:
+def _as_kernel(operation: Operation) -> Callable[..., Any]:
     return lambda *args, **kwargs: run_one(operation, args, kwargs)
 
 
-_ONE_BY_ONE: Final = _OneByOne()
-_programs: Final = BoundedTable[str, Program](MOST_PROGRAMS)
+_NUMPY_FUNCTIONS: Final = _NumPyFunctions()
+_programs: Final = BoundedTable[str, Program](MAX_PROGRAMS)

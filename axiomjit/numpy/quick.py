@@ -1,8 +1,8 @@
-"""The quick ways of recorded operations, for edges that are known.
+"""Fast versions of the methods of lazy arrays that record operations.
 
-Each is a method of lazy arrays that asks the current state for an edge, without a lock, and else
-goes the general way. Another thread that needs a value waits until this thread is in none of them
-(`segments.is_in_quick_way`).
+A fast version looks for the edge of the operation in the current state, without a lock; if there is
+none, it calls the general method. Another thread that needs a value waits until this thread runs no
+fast version (`segments.is_in_quick_way`).
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from axiomjit.base.error_states import Harmless, error_state, user_traps_errors
 from axiomjit.base.operator_names import INFIX
 from axiomjit.numpy.handles import Shared, ViewOf
 from axiomjit.numpy.operations import FUNCTIONS, GET, IN_PLACE, SET
-from axiomjit.numpy.paths import MOST_BYTES, State
+from axiomjit.numpy.paths import MAX_BYTES, State
 from axiomjit.numpy.segments import CURRENT, QUICK, Segment
 from axiomjit.numpy.temporaries import temporaries
 
-Way = Callable[..., Any]
+Method = Callable[..., Any]
 _NEW: Final[Callable[[type], Any]] = object.__new__
 _NO_OPTIONS: Final[dict[str, Any]] = {}
 _POSITIONS: Final = frozenset({int, type(None)})
 
 
-def _entered(now: Segment, handle: Any) -> int | None:
-    """The value number of a handle; an array from before becomes a leaf if its edge is known."""
+def _number_of(now: Segment, handle: Any) -> int | None:
+    """The value number of a handle; an array that is no value yet becomes a leaf, or gives None."""
     if handle._segment is now:
         return handle._number  # type: ignore[no-any-return]
     old, link = handle._segment, handle._link
@@ -36,7 +36,7 @@ def _entered(now: Segment, handle: Any) -> int | None:
     if handle._array is None or (old is not None and old.is_open):
         return None
     following = now.state.edges.get(handle._facts)
-    if following is None or following.bytes > MOST_BYTES:
+    if following is None or following.bytes > MAX_BYTES:
         return None
     values = now.values
     handle._segment, handle._number = now, len(values)
@@ -47,15 +47,15 @@ def _entered(now: Segment, handle: Any) -> int | None:
 
 
 def _operand(now: Segment, kind: type, value: Any) -> Any:
-    """The key of an operand; None if it takes the general way."""
+    """The key of an operand; None if the general method must handle it."""
     of = type(value)
     if of is kind:
-        return value._number if value._segment is now else _entered(now, value)
+        return value._number if value._segment is now else _number_of(now, value)
     return (of, value) if of is int or (of is float and value and value == value) else None
 
 
-def _taken(now: Segment, following: State, kind: type, call: Any) -> Any:
-    """Follow an edge; `call` is the operation with its arguments. The result is pending."""
+def _recorded(now: Segment, following: State, kind: type, call: Any) -> Any:
+    """The pending result of an operation whose edge is known; `call` has its arguments."""
     values = now.values
     now.state = following
     facts = following.fresh
@@ -84,23 +84,23 @@ def _traps() -> bool:
 
 
 def _varied(now: Segment, operation: Any, number: int | None, value: Any) -> State | None:
-    """The next state for any number in place of the one given, which becomes an argument."""
+    """The next state for any number as operand; the number becomes an argument."""
     return now.state.edges.get((operation, number, type(value)))
 
 
-def binary(kind: type, name: str, general: Way) -> Way:
-    """The operator of a lazy array and another operand, whose result is a new array.
+def binary(kind: type, name: str, general: Method) -> Method:
+    """The fast version of a binary operator of a lazy array.
 
-    Everything is written out here: a call would take as long as what it does.
+    This function repeats the code of other functions, since their calls would take too long.
     """
     operation = FUNCTIONS[OPERATOR_UFUNCS[name]]
 
     def operator(self: Any, other: Any) -> Any:
         now = CURRENT.segment
-        number = self._number if self._segment is now else _entered(now, self)
+        number = self._number if self._segment is now else _number_of(now, self)
         of = type(other)
         if of is kind:
-            key: Any = other._number if other._segment is now else _entered(now, other)
+            key: Any = other._number if other._segment is now else _number_of(now, other)
         else:
             key = (of, other) if (of is float and other == other and other) or of is int else None
         following = now.state.edges.get((operation, number, key))
@@ -111,7 +111,7 @@ def binary(kind: type, name: str, general: Way) -> Way:
                     return operator(self, other)
                 return _slowly(general, self, other)
             now.arguments.append(other)
-            return _taken(now, following, kind, None)
+            return _recorded(now, following, kind, None)
         if error_state() is not Harmless.state and user_traps_errors():
             return general(self, other)
         made = _NEW(kind)
@@ -126,7 +126,7 @@ def binary(kind: type, name: str, general: Way) -> Way:
     return operator
 
 
-def reflected(general: Way) -> Way:
+def reflected(general: Method) -> Method:
     """The operator of another operand, in front, and a lazy array."""
 
     def operator(self: Any, other: Any) -> Any:
@@ -135,8 +135,8 @@ def reflected(general: Way) -> Way:
     return operator
 
 
-def _slowly(general: Way, one: Any, other: Any) -> Any:
-    """An operator's general way, with a note of the operands whose memory NumPy may use again."""
+def _slowly(general: Method, one: Any, other: Any) -> Any:
+    """The result of an operator; NumPy may use the memory of operands that are temporaries."""
     CURRENT.dying = temporaries(one, other)
     try:
         return general(one, other)
@@ -144,24 +144,24 @@ def _slowly(general: Way, one: Any, other: Any) -> Any:
         CURRENT.dying = ()
 
 
-def in_place(kind: type, name: str, general: Way) -> Way:
-    """The operator that writes into a lazy array."""
+def in_place(kind: type, name: str, general: Method) -> Method:
+    """The fast version of an operator that writes into a lazy array."""
     operation = IN_PLACE[name]
 
     def operator(self: Any, other: Any) -> Any:
         now = CURRENT.segment
-        number = self._number if self._segment is now else _entered(now, self)
+        number = self._number if self._segment is now else _number_of(now, self)
         key = _operand(now, kind, other)
         following = now.state.edges.get((operation, number, key))
         if following is None or not following.is_quick or _traps():
             return operator(self, other) if now.is_cut(following) else general(self, other)
-        return _taken(now, following, kind, None)
+        return _recorded(now, following, kind, None)
 
     return operator
 
 
 def _index_key(index: Any) -> Any:
-    """The key of an index of positions and slices, as `encoded` makes it; None for others."""
+    """The key, as from `encoded`, of an index with positions and slices; None for others."""
     of = type(index)
     if of is slice:
         start, stop, step = index.start, index.stop, index.step
@@ -176,36 +176,36 @@ def _index_key(index: Any) -> Any:
     return None if None in parts else (tuple, *parts)
 
 
-def get(kind: type, general: Way) -> Way:
-    """The view that an index selects."""
+def get(kind: type, general: Method) -> Method:
+    """The fast version of `x[index]`, which makes a view."""
 
     def item(self: Any, index: Any) -> Any:
         now = CURRENT.segment
         key = _index_key(index)
-        number = self._number if self._segment is now else _entered(now, self)
+        number = self._number if self._segment is now else _number_of(now, self)
         following = now.state.edges.get((GET, number, key))
         if following is None:
             following = _varied(now, GET, number, index)
             if following is not None and 0 <= index < self._facts.shape[0] and not _traps():
                 now.arguments.append(index)
-                return _taken(now, following, kind, (GET, (self, index), _NO_OPTIONS))
+                return _recorded(now, following, kind, (GET, (self, index), _NO_OPTIONS))
         if following is None or not following.is_quick or _traps():
             return item(self, index) if now.is_cut(following) else general(self, index)
-        return _taken(now, following, kind, (GET, (self, index), _NO_OPTIONS))
+        return _recorded(now, following, kind, (GET, (self, index), _NO_OPTIONS))
 
     return item
 
 
-def put(kind: type, general: Way) -> Way:
-    """A write at an index of positions and slices."""
+def put(kind: type, general: Method) -> Method:
+    """The fast version of `x[index] = value`, with positions and slices."""
 
     def set_item(self: Any, index: Any, value: Any) -> None:
         now = CURRENT.segment
-        number = self._number if self._segment is now else _entered(now, self)
+        number = self._number if self._segment is now else _number_of(now, self)
         key = SET, number, _index_key(index), _operand(now, kind, value)
         following = now.state.edges.get(key)
         if following is not None and following.is_quick and not _traps():
-            _taken(now, following, kind, None)
+            _recorded(now, following, kind, None)
         elif now.is_cut(following):
             set_item(self, index, value)
         else:
@@ -214,8 +214,8 @@ def put(kind: type, general: Way) -> Way:
     return set_item
 
 
-def ufunc(kind: type, general: Way) -> Way:
-    """A ufunc, called without options."""
+def ufunc(kind: type, general: Method) -> Method:
+    """The fast version of a ufunc that is called without options."""
 
     def called(self: Any, function: Any, method: str, *operands: Any, **options: Any) -> Any:
         operation = FUNCTIONS.get(function)
@@ -228,13 +228,13 @@ def ufunc(kind: type, general: Way) -> Way:
             if now.is_cut(following):
                 return called(self, function, method, *operands)
             return general(self, function, method, *operands)
-        return _taken(now, following, kind, None)
+        return _recorded(now, following, kind, None)
 
     return called
 
 
 def add_quick_ways(kind: Any) -> None:
-    """Put the quick ways before the general methods of the class of lazy arrays."""
+    """Replace the methods of the class of lazy arrays by their fast versions."""
     stems: tuple[str, ...] = ("add", "sub", "mul", "truediv", "floordiv", "mod", "and", "or", "xor")
     stems += ("eq", "ne", "lt", "le", "gt", "ge")
     general = partial(type.__getattribute__, kind)
@@ -249,4 +249,4 @@ def add_quick_ways(kind: Any) -> None:
     for name, way in ways.items():
         setattr(kind, name, way)
         QUICK.add(way.__code__)
-    QUICK.update(one.__code__ for one in (_entered, _operand, _taken))
+    QUICK.update(one.__code__ for one in (_number_of, _operand, _recorded))

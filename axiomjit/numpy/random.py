@@ -1,4 +1,4 @@
-"""NumPy's random numbers; large arrays of them are lazy arrays, drawn at once, in order."""
+"""NumPy's random numbers, drawn at once and in order; large arrays are lazy arrays."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _STATES: Final = frozenset({"get_state", "set_state", "seed", "spawn", "bytes"})
 
 
 def _drawing(function: Any, module: str, is_method: bool) -> Callable[..., Any]:
-    """A function that draws; of methods the first argument is the generator."""
+    """Our version of a function or method that draws random numbers."""
     writes = function.__name__ in _WRITING
 
     def drawn(*args: Any, **kwargs: Any) -> Any:
@@ -33,7 +33,7 @@ def _drawing(function: Any, module: str, is_method: bool) -> Callable[..., Any]:
 
 
 class _Kind(type):
-    """The class of our generators: NumPy's own are instances, too."""
+    """The metaclass of our generators, which counts NumPy's generators as instances."""
 
     def __instancecheck__(cls, value: object) -> bool:
         return isinstance(value, cls.__mro__[1])
@@ -43,7 +43,7 @@ class _Kind(type):
 
 
 def _methods(kind: type) -> dict[str, Any]:
-    """The methods that draw, by name."""
+    """The methods that draw numbers, by name, as versions that make lazy arrays."""
     names = [name for name in dir(kind) if not name.startswith("_") and name not in _STATES]
     methods = {name: getattr(kind, name) for name in names}
     return {k: _drawing(v, __name__, True) for k, v in methods.items() if callable(v)}

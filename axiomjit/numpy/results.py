@@ -1,4 +1,4 @@
-"""Results of an operation: new arrays, views of operands, or operands themselves."""
+"""The kinds of results of an operation: new arrays, views of operands, and operands themselves."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from axiomjit.numpy.facts import Facts
 
 
 class Same(Record):
-    """A result that is an operand itself, as that of `x += y`: its value number."""
+    """A result that is an operand itself, as in `x += y`: the value number of the operand."""
 
     number: int
 
 
 class View(Record):
-    """A result that is a view of an operand's memory: its facts, and the operand's number."""
+    """A result that is a view of an operand: its facts, and the value number of the operand."""
 
     facts: Facts
     of: int
 
 
 Result = Facts | Same | View | None
-"""A result of an operation: facts of a new array or number, or how it belongs to an operand."""
+"""A result of an operation: the facts of a new array or number, an operand, or a view of one."""

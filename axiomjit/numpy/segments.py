@@ -25,7 +25,7 @@ from axiomjit.numpy.calls import Call
 from axiomjit.numpy.facts import Facts, facts_of, is_lazy_type
 from axiomjit.numpy.handles import Handle, ViewOf, concrete, value_of
 from axiomjit.numpy.operations import WRITES, Operation
-from axiomjit.numpy.paths import CUT, MOST_BYTES, State, Summary, forget_old_paths
+from axiomjit.numpy.paths import CUT, MAX_BYTES, State, Summary, forget_old_paths
 from axiomjit.numpy.programs import program_of, run_one
 from axiomjit.numpy.results import Result, Same, View
 from axiomjit.numpy.statements import UnrecordedError
@@ -180,11 +180,11 @@ class Segment:
     def _keeps_dead_leaves(self) -> bool:
         """True if the segment keeps large arrays that the program has dropped."""
         at, values = self._at, self.values
-        if self._is_learning or at.bytes <= MOST_BYTES:
+        if self._is_learning or at.bytes <= MAX_BYTES:
             return False
         leaves = at.summary.leaves
         dead = leaves.keys() - _held(at.summary, values, leaves)
-        return sum([int(values[n]._facts.nbytes) for n in dead]) > MOST_BYTES
+        return sum([int(values[n]._facts.nbytes) for n in dead]) > MAX_BYTES
 
     def _known(self, call: Call) -> tuple[State | None, Sequence[Any]]:
         """The next state for a call, and the varying numbers that become arguments.
@@ -415,7 +415,7 @@ def run_freely(function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -
     Before, the segment of this thread is run if it keeps large arrays that the program has dropped.
     """
     segment = CURRENT.segment
-    if segment.state.bytes > MOST_BYTES and segment._keeps_dead_leaves():
+    if segment.state.bytes > MAX_BYTES and segment._keeps_dead_leaves():
         segment.finish()
     return with_recycling(function, *args, **kwargs)
 

@@ -1,8 +1,7 @@
-"""Calls of operations as keys of edges, and as text of a segment.
+"""Keys and texts of recorded calls.
 
-A key has the number of each operand among the values of the segment; everything else that a call
-gets is in the key itself. A pattern is a key in which numbers that often differ from call to call
-(positions of an index, floats) are left out.
+The key of a call has the value number of each operand, and all other arguments. A pattern is a key
+without the numbers that often differ between calls: positions of an index, and floats.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ class Statement(Record):
 
 
 class UnrecordedError(Exception):
-    """An argument is of a kind that no segment records."""
+    """Raised for an argument of a kind that segments cannot record."""
 
 
 def encoded(value: Any, number_of: Callable[[Any], int | None]) -> Hashable:
@@ -57,10 +56,10 @@ def encoded(value: Any, number_of: Callable[[Any], int | None]) -> Hashable:
 
     Args:
         value: The argument.
-        number_of: The value number of an array or lazy number; None for other values.
+        number_of: Returns the value number of an array or lazy number; None for other values.
 
     Raises:
-        UnrecordedError: the argument is of a kind that no segment records.
+        UnrecordedError: segments cannot record an argument of this kind.
     """
     kind = type(value)
     if kind in _PLAIN or (kind is float and value and value == value):
@@ -84,10 +83,10 @@ def encoded(value: Any, number_of: Callable[[Any], int | None]) -> Hashable:
 
 
 def _position(value: Any) -> int | None:
-    """A part of a slice.
+    """An end or the step of a slice, as an integer or None.
 
     Raises:
-        UnrecordedError: it is no integer.
+        UnrecordedError: the value is not an integer.
     """
     if value is not None and not isinstance(value, int | np.integer):
         raise UnrecordedError
@@ -95,7 +94,7 @@ def _position(value: Any) -> int | None:
 
 
 class Writer:
-    """Writes arguments as Python text."""
+    """A writer of the arguments of one call as Python expressions."""
 
     def __init__(
         self, name_of: Callable[[Any], str | None], words: Mapping[int, str] | None = None
@@ -103,14 +102,14 @@ class Writer:
         """Prepare for the arguments of one call.
 
         Args:
-            name_of: The name of an array or lazy number; None for other values.
-            words: The names of numbers that vary, by their place in `numbers_in`.
+            name_of: Returns the name of an array or lazy number, None for other values.
+            words: The names of varying numbers, by their position in `numbers_in`.
         """
         self._name_of, self._words = name_of, words or {}
         self._count = 0
 
     def text(self, value: Any) -> str:
-        """An argument as text."""
+        """The Python expression of an argument."""
         kind = type(value)
         if kind is int or kind is float:
             self._count += 1
@@ -134,7 +133,7 @@ class Writer:
         return value.__name__ if value in _TYPES else f"np.dtype({np.dtype(value).str!r})"
 
     def index(self, value: Any) -> str:
-        """An index as text between brackets."""
+        """The Python text of an index, to stand between brackets."""
         if type(value) is tuple and value:
             return ", ".join(map(self._item, value)) + ("," if len(value) == 1 else "")
         return self._item(value)
@@ -157,7 +156,7 @@ def _literal(value: complex) -> str:
 
 
 def numbers_in(values: Sequence[Any]) -> list[int | float]:
-    """The Python numbers in arguments that may vary, in the order in which they are written.
+    """The Python numbers in arguments that may vary, in the order of the text.
 
     The step of a slice does not vary.
     """
@@ -174,7 +173,7 @@ def numbers_in(values: Sequence[Any]) -> list[int | float]:
 
 
 def pattern_of(key: Any) -> Hashable:
-    """A key without its numbers: of integers the sign stays, of floats nothing."""
+    """A key without its numbers; the sign of an integer remains."""
     if not isinstance(key, tuple):
         plain: Hashable = key
         return plain

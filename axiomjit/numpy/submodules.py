@@ -1,6 +1,6 @@
-"""NumPy's submodules under our name: `import axiomjit.numpy.linalg` gives NumPy's own.
+"""NumPy's submodules under our names: `import axiomjit.numpy.linalg` gives `numpy.linalg`.
 
-One in which functions are replaced is a module of ours that has everything else from NumPy's.
+If functions of a submodule are replaced, the module is ours, and takes all other names from NumPy.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from axiomjit.numpy.namespace import REPLACED
 OURS: Final = "axiomjit.numpy."
 
 
-class With(ModuleType):
-    """A module of NumPy's with other objects in place of some."""
+class ModuleWith(ModuleType):
+    """A module of NumPy in which some objects are replaced."""
 
     def __init__(self, name: str, module: ModuleType, others: Mapping[str, Any]) -> None:
-        """Take a module's place under a name."""
+        """Make a module with this name, the names of `module`, and the objects of `others`."""
         super().__init__(name, module.__doc__)
         self._module = module
         self.__dict__.update({key: getattr(module, key) for key in ("__all__", "__path__")})
@@ -36,15 +36,15 @@ class With(ModuleType):
 
 
 class Finder:
-    """Finds modules of NumPy's by names that begin with ours.
+    """The import finder of NumPy's modules under our names.
 
-    `importlib.abc`, where the base classes of finders are, would import 15 other modules.
+    `importlib.abc`, which has the base classes of finders, would import 15 other modules.
     """
 
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """The spec of a module of ours; None if NumPy has no module of this name."""
+        """The spec for a module under our name; None if NumPy has no such module."""
         if not name.startswith(OURS):
             return None
         inner = name.removeprefix(OURS)
@@ -60,7 +60,7 @@ class Finder:
         """Let Python make the module, for which another one is put."""
 
     def exec_module(self, module: ModuleType) -> None:
-        """Put NumPy's module in the place of the new one."""
+        """Replace the new module by NumPy's module."""
         sys.modules[module.__name__] = _module(module.__name__)
 
 
@@ -72,11 +72,11 @@ def _module(name: str) -> ModuleType:
         for path, one in REPLACED.items()
         if path.rpartition(".")[0] == inner
     }
-    return With(name, module, others) if others else module
+    return ModuleWith(name, module, others) if others else module
 
 
 def submodule(name: str) -> ModuleType:
-    """A module of NumPy's by its name behind `numpy.`, imported under our name."""
+    """The module of NumPy with this name, imported under our name."""
     return importlib.import_module(OURS + name)
 
 

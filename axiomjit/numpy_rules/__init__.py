@@ -1,4 +1,4 @@
-"""The meaning of NumPy's functions on nodes: one rule per function, for every front end.
+"""The rules of NumPy's functions; the rule of a function makes the nodes of its result.
 
 May import `base`, `symbolic`, `views`, `graph`.
 """

@@ -1,4 +1,4 @@
-"""NumPy rules of derivatives on grids, and of values of polynomials."""
+"""The rules of `np.gradient`, derivatives on grids, and of `np.polyval`, values of polynomials."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from axiomjit.numpy_rules.neighbours import FUNCTIONS as NEIGHBOURS
 from axiomjit.numpy_rules.options import AxisOption, Rule, array_node, refuse
 from axiomjit.symbolic.data_dependent import assumed_equal, data_dependent_in
 
-MOST_COEFFICIENTS: Final = 64
-"""Coefficients of a polynomial that is written out in one expression."""
+MAX_COEFFICIENTS: Final = 64
+"""The largest number of coefficients of a polynomial that becomes one expression."""
 
 
 def _operation(name: str) -> Callable[..., Node]:
-    """The function of nodes and numbers that applies a primitive to each element."""
+    """The function that applies a primitive to each element of nodes and numbers."""
 
     def apply(*operands: object) -> Node:
         return builder.elementwise(
@@ -42,8 +42,9 @@ _multiply, _divide, _negative = map(_operation, ("multiply", "divide", "negative
 class _Spacing(Record):
     """The distances between neighbours along a dimension.
 
-    `equal` is their common value; `apart` has one for each pair of neighbours, in the dimension of
-    the array, and `alike` is the bool that tells if these are all `equal`, which then counts.
+    `equal` is the distance if all are equal. `apart` has the distance of each pair of neighbours,
+    along the dimension of the array. `alike` is a bool: True if all distances are equal, so that
+    `equal` is used.
     """
 
     equal: Node
@@ -64,7 +65,7 @@ def _spacings(node: Node, axes: Sequence[int], given: Sequence[object]) -> list[
 def _spacing(node: Node, axis: int, step: Node) -> _Spacing:
     """The spacing along one dimension: a number, or the positions of its elements.
 
-    As in NumPy, positions with equal distances count as this distance.
+    As in NumPy, positions with equal distances are replaced by this distance.
     """
     if not step.shape:
         return _Spacing(step)
@@ -83,19 +84,19 @@ def _spacing(node: Node, axis: int, step: Node) -> _Spacing:
     return _Spacing(first, insert_dimensions(distances, behind), builder.fold(ALL_OF, alike, (0,)))
 
 
-class _Line(Record):
-    """An array seen along one of its dimensions."""
+class _Along(Record):
+    """An array, and the dimension along which it is differentiated."""
 
     node: Node
     axis: int
 
     def part(self, start: int | None, stop: int | None) -> Node:
-        """The elements of a slice."""
+        """The elements of a slice along the dimension."""
         return sliced(self.node, [self.axis], slice(start, stop))
 
 
-def _weighted(line: _Line, weights: Sequence[Node], parts: Sequence[Any]) -> Node:
-    """The sum of three parts of the array, each with its weight."""
+def _weighted(line: _Along, weights: Sequence[Node], parts: Sequence[Any]) -> Node:
+    """The sum of three slices of the array, each multiplied by its weight."""
     one, two, three = (_multiply(w, line.part(*at)) for w, at in zip(weights, parts, strict=True))
     return _add(_add(one, two), three)
 
@@ -105,8 +106,8 @@ _FIRST: Final = ((0, 1), (1, 2), (2, 3))
 _LAST: Final = ((-3, -2), (-2, -1), (-1, None))
 
 
-def _equally_spaced(line: _Line, step: Node, edge_order: int) -> list[Node]:
-    """The derivatives at the first element, inside, and at the last element; equal distances."""
+def _equally_spaced(line: _Along, step: Node, edge_order: int) -> list[Node]:
+    """The derivatives at the first element, inside, and at the last, for equal distances."""
     before, after = line.part(None, -2), line.part(2, None)
     inside = _divide(_subtract(after, before), _multiply(2.0, step))
     if edge_order == 1:
@@ -120,9 +121,9 @@ def _equally_spaced(line: _Line, step: Node, edge_order: int) -> list[Node]:
     return [_weighted(line, forward, _FIRST), inside, _weighted(line, backward, _LAST)]
 
 
-def _unequally_spaced(line: _Line, apart: Node, edge_order: int) -> list[Node]:
-    """The derivatives as `_equally_spaced`, for a distance between each pair of neighbours."""
-    every = _Line(apart, 0)  # its dimensions before this one are left out
+def _unequally_spaced(line: _Along, apart: Node, edge_order: int) -> list[Node]:
+    """The derivatives of `_equally_spaced`, for different distances between neighbours."""
+    every = _Along(apart, 0)  # its dimensions before this one are left out
     one, two = every.part(0, -1), every.part(1, None)
     both, squares = _add(one, two), _multiply(one, two)
     weights = (
@@ -172,7 +173,7 @@ def _gradient(
             )
         if node.dtype == BOOL and spacing.apart is not None:  # equal distances make NumPy subtract
             raise refuse("gradient", "f", node)
-        line = _Line(node, d)
+        line = _Along(node, d)
         parts = _equally_spaced(line, spacing.equal, edge_order)
         if spacing.apart is not None and spacing.alike is not None:
             others = _unequally_spaced(line, spacing.apart, edge_order)
@@ -183,11 +184,11 @@ def _gradient(
 
 
 def _coefficients(p: object) -> list[Node]:
-    """The coefficients of a polynomial; those of an array from outside are read in each call."""
+    """The coefficients of a polynomial; an array outside the function is read in each call."""
     if not isinstance(p, Node | np.ndarray) and not builder.holds_nodes(p):
         return [builder.as_node(one, "polyval") for one in np.asarray(p)]
     node = array_node(p, "polyval")
-    if not node.shape or data_dependent_in(node.shape[0]) or node.shape[0] > MOST_COEFFICIENTS:
+    if not node.shape or data_dependent_in(node.shape[0]) or node.shape[0] > MAX_COEFFICIENTS:
         raise refuse("polyval", "p", node)
     return [index_node(node, k) for k in range(int(node.shape[0]))]
 
@@ -196,7 +197,7 @@ def _polyval(p: object, x: object) -> Node:
     if isinstance(x, np.poly1d):
         raise refuse("polyval", "x", x)
     numbers, node = _coefficients(p), array_node(x, "polyval")
-    if not 0 < len(numbers) <= MOST_COEFFICIENTS:
+    if not 0 < len(numbers) <= MAX_COEFFICIENTS:
         raise refuse("polyval", "p", p)
     value: Node = Scalar(node.dtype, node.dtype.type(0), False)
     for number in numbers:

@@ -1,4 +1,4 @@
-"""NumPy rules that make arrays from a number, from positions and from lists."""
+"""The rules of functions that make arrays from a number, from positions and from lists."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _unsupported(function: str, value: object) -> UnsupportedError:
 
 
 def _lengths(shape: Any, function: str) -> tuple[Dim, ...]:
-    """The lengths of a new array: nonnegative integers and lengths.
+    """The lengths of a new array, from integers and symbolic lengths.
 
     A computed integer becomes a data-dependent length.
     """
@@ -51,7 +51,7 @@ def _lengths(shape: Any, function: str) -> tuple[Dim, ...]:
 
 
 def _computed(value: Node) -> Any:
-    """An integer as a length; other values unchanged."""
+    """A computed integer as a data-dependent length; other values are returned unchanged."""
     if not is_integer(value.dtype) or value.shape:
         return value
     number = cast(builder.strong(value), INT)  # a count must be computed, so an argument is copied
@@ -60,7 +60,7 @@ def _computed(value: Node) -> Any:
 
 
 def _filled(value: Node, shape: tuple[Dim, ...], order: object, function: str) -> Node:
-    """A new array in C order, filled with a number."""
+    """A new array in C order that is filled with a number."""
     if order not in ("C", "K"):
         raise refuse(function, "order", order)
     if value.shape:
@@ -124,7 +124,7 @@ def _like(
 
 
 def _larger_first(left: Dim, right: Dim) -> int:
-    """Compare two strides for `cmp_to_key`, the larger one first."""
+    """Compare two strides for `cmp_to_key`, so that larger strides come first."""
     if left is right:
         return 0
     return 1 if left < right else -1 if right < left else 0
@@ -152,7 +152,7 @@ def _full_like(
 
 
 def _arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Node:
-    """np.arange of integers, lengths, and floats with integer values."""
+    """The rule of np.arange, for integers, lengths, and floats with integer values."""
     if stop is None:
         start, stop = 0, start
     bounds = start, stop, step
@@ -169,7 +169,7 @@ def _arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> N
 
 
 def progression(node: Node) -> tuple[Dim, Dim] | None:
-    """The first of the integers that `arange` makes and their step; None for other nodes."""
+    """The first integer and the step of a node that `arange` made; None for other nodes."""
     parts = [node]
     for name in ("copy", "add", "multiply"):
         one = parts[0]
@@ -204,7 +204,7 @@ def _linspace(
     retstep: object = False,
     dtype: Any = None,
 ) -> Node:
-    """np.linspace between two numbers; the last element is exactly `stop`."""
+    """The rule of np.linspace between two numbers; the last element is exactly `stop`."""
     only_defaults("linspace", retstep=retstep or None)
     ends = [builder.as_node(end, "linspace") for end in (start, stop)]
     others = any(end.dtype != FLOAT and is_inexact(end.dtype) for end in ends)
@@ -244,17 +244,17 @@ def _logspace(
 
 
 def _elementwise(name: str, *operands: Any) -> Node:
-    """The elementwise operation of this name."""
+    """The result of the elementwise operation with this name."""
     return builder.elementwise(PRIMITIVES[name], *(builder.as_node(n, name) for n in operands))
 
 
 def _grid(shape: tuple[Dim, ...]) -> list[Node]:
-    """For each dimension of a shape the position along it, at every point."""
+    """For each dimension of a shape, the node with the position along it, at every point."""
     return [positions_along(shape, (d,)) for d in range(len(shape))]
 
 
 def _band_rule(function: str, comparison: str) -> Rule:
-    """The rule for ones where the column compares true with a diagonal, else zeros."""
+    """The rule of a matrix of 0 and 1, by a comparison of its columns with a diagonal."""
 
     def rule(N: Any, M: Any = None, k: Any = 0, dtype: Any = float, order: object = "C") -> Node:
         if order != "C":
@@ -279,7 +279,7 @@ def _indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Node:
 
 
 def _window_rule(function: str, formula: Callable[[Node, Node], Node]) -> Rule:
-    """The rule of a window; `formula` takes an array (1 - M, 3 - M, ..., M - 1) and M - 1."""
+    """The rule of a window; `formula` takes the array (1 - M, 3 - M, ..., M - 1) and M - 1."""
 
     def rule(M: Any) -> Node:
         (count,) = _lengths(M, function)
@@ -355,7 +355,7 @@ def _array(
 
 
 def _stored_numbers(given: Any, dtype: DType) -> Any:
-    """Numbers in lists, and a Python number, stored by NumPy's rules in elements of a dtype."""
+    """The argument, with Python numbers stored in elements of a dtype by NumPy's rules."""
     if isinstance(given, list | tuple):
         return stored_elements(given, dtype) if builder.holds_nodes(given) else given
     node = builder.as_node(given, "array")
@@ -379,7 +379,7 @@ MAKERS: Final[dict[Callable[..., object], Rule]] = {
     np.empty: _full_rule("empty", 0),
     np.full: _full,
 }
-"""Functions that make arrays from numbers alone; NumPy does not dispatch them."""
+"""Functions that make arrays only from numbers; NumPy does not dispatch them."""
 COUNTERS: Final[dict[Callable[..., object], Rule]] = {
     np.arange: _arange,
     np.logspace: _logspace,
@@ -392,14 +392,14 @@ COUNTERS: Final[dict[Callable[..., object], Rule]] = {
     np.blackman: _window_rule("blackman", _blackman),
     np.bartlett: _window_rule("bartlett", _triangle),
 }
-"""Functions that make arrays from lengths; NumPy itself runs them for plain numbers."""
+"""Functions that make arrays from lengths; for plain numbers, NumPy itself runs them."""
 FREQUENCIES: Final[dict[str, Rule]] = {
     "fftfreq": _frequencies_rule("fftfreq", halved=False),
     "rfftfreq": _frequencies_rule("rfftfreq", halved=True),
 }
 """Functions of `numpy.fft` that make arrays from lengths.
 
-They are listed by name, since NumPy imports that module on first use.
+The functions are listed by name, since NumPy imports `numpy.fft` on first use.
 """
 CONVERTERS: Final[dict[Callable[..., object], Rule]] = {
     np.array: _array,

@@ -1,4 +1,4 @@
-"""NumPy's einsum: specs such as `"ij,jk"`; lengths of 1 stretch."""
+"""The rule of np.einsum, with specs such as `"ij,jk"`; dimensions of length 1 are broadcast."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from axiomjit.base.errors import ShapeError, amount
 from axiomjit.base.origins import user_location
 from axiomjit.base.spec_tokens import Token, refused, scan, split
 from axiomjit.graph import builder
-from axiomjit.graph.contractions import Projections, in_place, sum_of_products
+from axiomjit.graph.contractions import Projections, in_result_layout, sum_of_products
 from axiomjit.graph.describe import describe_length, describe_shape
 from axiomjit.graph.nodes import Node, Scalar, is_view
 from axiomjit.graph.primitives import COPY, PRIMITIVES
@@ -24,16 +24,16 @@ from axiomjit.symbolic.index_maps import Affine, fixed, iterator
 LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 ELLIPSIS: Final = "..."
 Label = str | int
-"""A letter, or a dimension of the ellipsis, counted from its end: -1 is the last one."""
+"""A letter, or a dimension of the ellipsis, counted from its end: -1 is the last dimension."""
 _Written = list[tuple[str, int]]
 """The letters and ellipses of one operand, each with its position in the spec."""
 
 
 def einsum_node(*operands: Any, optimize: object = None, **options: object) -> Node:
-    """numpy.einsum; a pass chooses the order of contraction, whatever `optimize` says.
+    """The rule of np.einsum; `optimize` is ignored, since a pass chooses the order of contraction.
 
     Raises:
-        SpecError: the spec cannot be read.
+        SpecError: the text of the spec is invalid.
         ShapeError: the operands do not fit the spec.
         UnsupportedError: an option other than `optimize` is set.
     """
@@ -43,12 +43,12 @@ def einsum_node(*operands: Any, optimize: object = None, **options: object) -> N
     reader = SpecReader(spec, [node.shape for node in nodes])
     to = reader.projections()
     reads = list(zip(nodes, to.read, strict=True))
-    made = in_place(sum_of_products(reads, to.extents, to.rank), to)
+    made = in_result_layout(sum_of_products(reads, to.extents, to.rank), to)
     return _sum_of_one(made) if reader.sums and is_view(made) else made
 
 
 def _sum_of_one(node: Node) -> Node:
-    """Each element of the node as a sum of one element: -0.0 becomes 0.0, and views are copied."""
+    """A copy of the node in which -0.0 is 0.0: each element is the sum of one element."""
     if not is_inexact(node.dtype):
         return builder.elementwise(COPY, node)
     zero = Scalar(node.dtype, node.dtype.type(0), False)
@@ -56,12 +56,12 @@ def _sum_of_one(node: Node) -> Node:
 
 
 def spec_and_operands(given: Sequence[Any]) -> tuple[str, Sequence[Any]]:
-    """The spec as text, and the operands, from either form of NumPy's arguments.
+    """The spec as text, and the operands, from one of NumPy's two forms of arguments.
 
-    The other form is `einsum(x, [0, 1], y, [1, 2], [0, 2])`, with lists of numbers and Ellipsis.
+    The second form is `einsum(x, [0, 1], y, [1, 2], [0, 2])`, with lists of numbers and Ellipsis.
 
     Raises:
-        ShapeError: the arguments have neither form.
+        ShapeError: the arguments have none of the two forms.
     """
     if given and isinstance(given[0], str):
         return given[0], given[1:]
@@ -96,14 +96,14 @@ def _refused(given: Sequence[object], seen: str) -> ShapeError:
 
 
 class SpecReader:
-    """The index maps of a NumPy spec for operands of known shapes; lengths of 1 stretch."""
+    """A parsed spec of np.einsum, and the index maps for operands with known shapes."""
 
     def __init__(self, spec: str, shapes: Sequence[tuple[Dim, ...]]) -> None:
-        """Read the spec.
+        """Parse the spec, and check it against the shapes.
 
         Raises:
-            SpecError: the text is not a spec; a caret marks the place.
-            ShapeError: the operands do not fit it.
+            SpecError: the text is not a spec; a caret marks the error.
+            ShapeError: the operands do not fit the spec.
         """
         self.spec = spec
         self.shapes = shapes
@@ -134,7 +134,7 @@ class SpecReader:
         return found
 
     def _labelled(self, k: int) -> list[Label]:
-        """The label of each dimension of an operand; records the lengths."""
+        """The label of each dimension of an operand; the lengths of labels are recorded."""
         written, shape = self.inputs[k], self.shapes[k]
         several = any(name == ELLIPSIS for name, _ in written)
         known = len(written) - several
@@ -170,7 +170,7 @@ class SpecReader:
             )
 
     def _result(self) -> list[Label]:
-        """The labels of the result; if none are written, those that occur once, in order."""
+        """The labels of the result; without `->`, the labels that occur only once, in order."""
         several = sorted(label for label in self.extents if isinstance(label, int))
         if self.output is None:
             names = [name for one in self.inputs for name, _ in one if name != ELLIPSIS]
@@ -195,11 +195,11 @@ class SpecReader:
 
     @property
     def sums(self) -> bool:
-        """True if the result lacks a label."""
+        """True if a label of an operand is missing in the result, so that it is summed over."""
         return len(self._result()) < len(self.extents)
 
     def projections(self) -> Projections:
-        """The iterators of the labels, the result's first."""
+        """The index maps, with one iterator per label; the labels of the result come first."""
         result = self._result()
         places: dict[Label, Affine] = {}
         extents: list[Dim] = []

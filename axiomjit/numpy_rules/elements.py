@@ -1,6 +1,6 @@
-"""NumPy rules of single elements that are no ufuncs: rounded, replaced, compared; angles.
+"""The rules of elementwise functions that are no ufuncs, such as `np.round` and `np.isclose`.
 
-Comparisons of entire arrays fold those of their elements.
+A comparison of entire arrays folds the comparisons of their elements.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ from axiomjit.symbolic.dims import Dim
 
 
 def _computed(name: str, *operands: Any) -> Node:
-    """The elementwise operation of this name."""
+    """The result of the elementwise operation with this name."""
     return builder.elementwise(PRIMITIVES[name], *(builder.as_node(n, name) for n in operands))
 
 
 def in_parts(node: Node, function: Callable[[Node], Node]) -> Node:
-    """A function of the elements; of complex ones, of the real and of the imaginary parts."""
+    """The result of a function of elements; for complex elements, of real and imaginary parts."""
     if not is_complex(node.dtype):
         return function(node)
     parts = (function(builder.part(node, name)) for name in ("real", "imag"))
@@ -47,7 +47,7 @@ def in_parts(node: Node, function: Callable[[Node], Node]) -> Node:
 
 
 def _round(a: object, decimals: Any = 0, out: object = None) -> Node:
-    """np.round; integers rounded to decimals are a copy."""
+    """The rule of np.round; integers rounded to decimals are copied."""
     only_defaults("round", out=out)
     if not isinstance(decimals, int | np.integer | Dim):
         raise refuse("round", "decimals", decimals)
@@ -64,7 +64,7 @@ def _round(a: object, decimals: Any = 0, out: object = None) -> Node:
 
 
 def _rounded(node: Node, places: int) -> Node:
-    """Floats rounded to decimals: scaled by a power of ten, rounded, and scaled back."""
+    """Floats, rounded to decimals: they are scaled by a power of ten, rounded, and scaled back."""
     try:
         power = 10.0 ** abs(places)
     except OverflowError:
@@ -76,7 +76,7 @@ def _rounded(node: Node, places: int) -> Node:
 def _nan_to_num(
     x: object, copy: Any = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
 ) -> Node:
-    """np.nan_to_num of a copy."""
+    """The rule of np.nan_to_num that returns a new array."""
     if copy is not True:  # the argument itself is changed
         raise refuse("nan_to_num", "copy", copy)
     node = array_node(x, "nan_to_num")
@@ -103,7 +103,7 @@ def _nan_to_num(
 
 
 def _replacement(name: str, value: Any, dtype: DType) -> Node:
-    """A real number that replaces elements of a dtype of floats."""
+    """A real number, as an element of a floating dtype."""
     node = builder.as_node(value, "nan_to_num")
     if node.shape or is_complex(node.dtype):
         raise refuse("nan_to_num", name, value)
@@ -111,7 +111,7 @@ def _replacement(name: str, value: Any, dtype: DType) -> Node:
 
 
 def _isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: object = False) -> Node:
-    """np.isclose with known, finite tolerances; of others NumPy warns, by their values."""
+    """The rule of np.isclose with known and finite tolerances; NumPy warns of others."""
     for name, value in (("rtol", rtol), ("atol", atol)):
         if not isinstance(value, int | float | np.number) or not np.isfinite(value):
             raise refuse("isclose", name, value)
@@ -130,7 +130,7 @@ def _isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: obje
 
 
 def _as_float(node: Node, beside: Node) -> Node:
-    """The second operand of isclose, in which differences are floats; a Python number stays one."""
+    """The second operand of isclose, as a float; a weak number that becomes a float stays weak."""
     if is_inexact(node.dtype):
         return node
     if node.weak and not isinstance(node, Scalar) and is_inexact(beside.dtype) and not beside.weak:
@@ -139,17 +139,17 @@ def _as_float(node: Node, beside: Node) -> Node:
 
 
 def _all_of(mask: Node) -> Node:
-    """True if all elements of a mask are, as a Python bool."""
+    """True if all elements of a mask are true, as a Python bool."""
     return builder.python_number(builder.fold(ALL_OF, mask, range(len(mask.shape))))
 
 
 def _allclose(a: Any, b: Any, *args: Any, **options: Any) -> Node:
-    """np.allclose with the tolerances of isclose that have a rule."""
+    """The rule of np.allclose, with the tolerances that `_isclose` accepts."""
     return _all_of(_isclose(a, b, *args, **options))
 
 
 def _array_equal(a1: Any, a2: Any, equal_nan: object = False) -> Node | bool:
-    """np.array_equal; arrays of other shapes are known to be unequal."""
+    """The rule of np.array_equal; False without a node if the shapes differ."""
     if not isinstance(equal_nan, bool | np.bool):
         raise refuse("array_equal", "equal_nan", equal_nan)
     left, right = _both("array_equal", a1, a2)
@@ -163,7 +163,7 @@ def _array_equal(a1: Any, a2: Any, equal_nan: object = False) -> Node | bool:
 
 
 def _array_equiv(a1: Any, a2: Any) -> Node | bool:
-    """np.array_equiv; arrays that do not broadcast are known not to be equivalent."""
+    """The rule of np.array_equiv; False without a node if the shapes do not broadcast."""
     left, right = _both("array_equiv", a1, a2)
     try:
         builder.broadcast_shapes([left.shape, right.shape], "array_equiv", left, right)
@@ -173,10 +173,10 @@ def _array_equiv(a1: Any, a2: Any) -> Node | bool:
 
 
 def _both(name: str, a1: Any, a2: Any) -> tuple[Node, Node]:
-    """The nodes of two arrays that a function compares.
+    """The nodes of the two arrays that a function compares.
 
     Raises:
-        UnsupportedError: only the running program knows whether their lengths differ.
+        UnsupportedError: only the running program knows if the lengths of the arrays differ.
     """
     left, right = array_node(a1, name), array_node(a2, name)
     alike = len(left.shape) == len(right.shape) and all(map(is_, left.shape, right.shape))
@@ -204,7 +204,7 @@ def _sinc(x: object) -> Node:
 
 
 def _infinite_rule(name: str, end: float) -> Rule:
-    """The rule of isposinf or isneginf.
+    """The rule of np.isposinf or np.isneginf.
 
     Raises:
         TypeError: the elements are complex.

@@ -1,4 +1,4 @@
-"""NumPy rules of ufuncs, `clip`, `copy`, `astype` and `matmul`."""
+"""The rules of ufuncs, `clip`, `copy` and `astype`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Rules = Callable[..., Node | tuple[Node, ...]]
 
 
 def matmul_node(a: object, b: object) -> Node:
-    """numpy.matmul; large matrices of a stack go to a library, small ones to loops.
+    """The rule of np.matmul; a library multiplies large matrices, and loops multiply small ones.
 
     Raises:
         UnsupportedError: an operand is a number.
@@ -75,7 +75,7 @@ def _stacks(left: Node, right: Node) -> Node:
 
 
 def conjugates(node: Node) -> Node:
-    """The complex conjugates; real elements unchanged."""
+    """The complex conjugates of the elements; a node of real elements is returned unchanged."""
     return builder.elementwise(PRIMITIVES["conjugate"], node) if is_complex(node.dtype) else node
 
 
@@ -86,10 +86,10 @@ def axis_last(node: Node, axis: object) -> Node:
 
 
 def _product_rule(name: str, ranks: tuple[int, int], met: tuple[int, int]) -> Rules:
-    """The rule of a product of stacks of vectors or matrices, which have these ranks.
+    """The rule of a product of two stacks, whose members have these ranks (1 or 2).
 
-    The dimensions `met` of the two, counted from their ends, are summed over; the left operand is
-    conjugated if it is a vector.
+    `met` are the dimensions of the two operands that are summed over, counted from the end. The
+    left operand is conjugated if its members are vectors.
     """
 
     def rule(x1: object, x2: object) -> Node:
@@ -117,7 +117,7 @@ def _product_rule(name: str, ranks: tuple[int, int], met: tuple[int, int]) -> Ru
 
 
 def _stacked_product(left: Node, right: Node, ranks: tuple[int, int], met: tuple[int, int]) -> Node:
-    """The products of two stacks, summed over the dimensions `met`; one product per place."""
+    """The products of the members of two stacks, summed over the dimensions `met`."""
     stacks = [
         node.shape[: len(node.shape) - k] for node, k in zip((left, right), ranks, strict=True)
     ]
@@ -148,7 +148,7 @@ def _power(base: object, exponent: object) -> Node:
 
 
 def _as_loop(x: object, ufunc: np.ufunc) -> Node:
-    """An operand in the dtype of NumPy's loop; a Python number that needs no cast stays weak."""
+    """The operand in the dtype of NumPy's loop; a Python number that needs no cast stays weak."""
     node = builder.as_node(x, ufunc.__name__)
     dtype = loop_of(ufunc, (promotable(node),))[-1]
     return node if node.dtype == dtype else builder.cast(node, dtype)
@@ -168,7 +168,7 @@ def _positive(x: object) -> Node:
 
 
 def _reciprocal(x: object) -> Node:
-    """1 / x; for integers the quotient in float64, cast back, as in NumPy."""
+    """The rule of np.reciprocal; for integers 1 / x is computed in float64, as in NumPy."""
     node = _as_loop(x, np.reciprocal)
     if is_inexact(node.dtype):
         return powers.reciprocal(node)
@@ -176,7 +176,7 @@ def _reciprocal(x: object) -> Node:
 
 
 def conjugated(x: object) -> Node:
-    """The complex conjugate in the dtype of NumPy's loop; for real elements a fresh copy."""
+    """The rule of np.conjugate; real elements are copied."""
     node = _as_loop(x, np.conjugate)
     if is_complex(node.dtype):
         return builder.elementwise(PRIMITIVES["conjugate"], node)
@@ -197,7 +197,7 @@ def _in_loop(ufunc: np.ufunc, *operands: object) -> list[Node]:
 
 
 def _scaled_rule(ufunc: np.ufunc, over: float, under: float) -> Rule:
-    """The rule of a multiplication by a quotient of constants, formed in the dtype of the loop."""
+    """The rule of a multiplication by `over / under`, divided in the dtype of the loop."""
 
     def rule(x: object) -> Node:
         (node,) = _in_loop(ufunc, x)
@@ -210,7 +210,7 @@ def _scaled_rule(ufunc: np.ufunc, over: float, under: float) -> Rule:
 
 
 def _heaviside(x1: object, x2: object) -> Node:
-    """0 below zero, 1 above it, NaN for NaN; at zero the second operand."""
+    """The rule of np.heaviside: 0 below zero, 1 above, NaN for NaN, at zero the second operand."""
     x, middle = _in_loop(np.heaviside, x1, x2)
     zero, nan = (Scalar(x.dtype, x.dtype.type(value), False) for value in (0, np.nan))
     step = builder.cast(builder.elementwise(PRIMITIVES["greater"], x, zero), x.dtype)
@@ -226,7 +226,7 @@ def _divmod(x: object, y: object) -> tuple[Node, Node]:
 
 
 def _bound(node: Node, value: object, below: bool) -> Node | None:
-    """A bound of clip; None for a Python integer out of range, which has no effect."""
+    """A bound of np.clip; None for a Python integer out of range, which has no effect."""
     if value is None or value is UNGIVEN:
         return None
     bound = builder.as_node(value, "clip")
@@ -247,7 +247,7 @@ def clip(
     min: object = UNGIVEN,
     max: object = UNGIVEN,
 ) -> Node:
-    """np.clip; a Python integer beyond the range of the dtype has no effect."""
+    """The rule of np.clip; a bound outside the range of the dtype has no effect."""
     only_defaults("clip", out=out)
     if a_min is UNGIVEN and a_max is UNGIVEN:
         a_min, a_max = (None if bound is UNGIVEN else bound for bound in (min, max))
@@ -270,10 +270,10 @@ def clip(
 def cast_to(
     node: Node, dtype: Any, order: str = "K", casting: Any = "unsafe", copy: bool = True
 ) -> Node:
-    """`node.astype(dtype)`: a fresh array; with `copy=False` the node itself if it has the dtype.
+    """The rule of `astype`: a new array, or the node itself with `copy=False` and equal dtypes.
 
     Raises:
-        TypeError: `casting` does not allow it.
+        TypeError: `casting` does not allow the conversion.
     """
     wanted = wanted_dtype(np.dtype(dtype), f"astype({dtype})", user_location())
     if not np.can_cast(node.dtype, wanted, casting):
@@ -290,7 +290,7 @@ def cast_to(
 
 
 def copied(a: object, order: str = "K", subok: bool = False) -> Node:
-    """np.copy: a fresh array, in the operand's memory order, C order or Fortran order."""
+    """The rule of np.copy: a new array in the operand's memory order, C or Fortran order."""
     node = builder.as_node(a, "copy")
     if order == "F":
         backwards = tuple(reversed(range(len(node.shape))))

@@ -1,4 +1,4 @@
-"""NumPy rules of Fourier transforms: calls of NumPy's `fft`."""
+"""The rules of Fourier transforms, which are calls of functions of `numpy.fft`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from axiomjit.numpy_rules.options import Rule, array_node, only_defaults, refuse
 from axiomjit.symbolic.dims import Dim, dim, product
 
 WEIGHT: Final = 60
-"""Cost of an element, in additions."""
+"""The cost of an element, in additions."""
 Transform = Callable[..., Any]
 HALVED: Final = ("rfft", "ihfft", "rfft2", "rfftn")
 """Functions whose result has only half of the frequencies along the last axis."""
@@ -31,7 +31,7 @@ def _cost(shapes: Shapes, labels: Labels) -> Dim:
 
 
 def _transformed(name: str, length: Dim, asked: Any) -> tuple[Dim, Dim]:
-    """The number of points that are transformed, and the length of the result along that axis."""
+    """The number of transformed points, and the length of the result, along the axis."""
     if asked is None:
         points = (length - 1) * 2 if name in DOUBLED else length
     else:
@@ -77,7 +77,7 @@ def _rule(name: str) -> Rule:
 
 
 def _resized(node: Node, axis: int, points: Dim) -> Node:
-    """The node with another length along an axis: cut off, or padded with zeros."""
+    """The node with another length along an axis: it is cut, or padded with zeros."""
     length = node.shape[axis]
     if points <= length:
         return sliced(node, [axis], slice(None, points))
@@ -87,7 +87,7 @@ def _resized(node: Node, axis: int, points: Dim) -> Node:
 
 
 def _option(points: Dim, length: Dim, along: int) -> Any:
-    """A number of points as an option: an `Extent` if it is the result's length, else a number."""
+    """The option for a number of points: an `Extent` if it is the result's length."""
     if points.constant is not None:
         return points.constant
     return Extent(along) if points is length else int(points)

@@ -1,4 +1,4 @@
-"""NumPy rules that read elements: by index, at positions, by masks."""
+"""The rules that read elements: by an index, at positions, or by masks."""
 
 from __future__ import annotations
 
@@ -44,14 +44,15 @@ _KINDS: Final = (
 
 
 def index_node(node: Node, key: object) -> Node:
-    """`node[key]`: a view for integers, slices, Ellipsis and newaxis, else a gather.
+    """The result of `node[key]`: a view without arrays in `key`, otherwise a gather.
 
-    A mask stands for the positions of its true elements, one array per dimension. A single element
-    is a copy, as in NumPy. Integer arrays are broadcast together, as in NumPy; their dimensions
-    replace them, or come first if another item stands between them.
+    A mask is replaced by the positions of its true elements, one array per dimension. A single
+    element is a copy. Integer arrays are broadcast together. In the result, the dimensions of the
+    arrays replace the indexed dimensions, or come first if another item is between the arrays. All
+    this is as in NumPy.
 
     Raises:
-        UnsupportedError: an index is a single unknown bool.
+        UnsupportedError: an index is a single bool that is not known.
         IndexError: an index is out of range or of a wrong type, or there are too many.
         PositionError: a position is out of range; raised when the program runs.
     """
@@ -75,10 +76,10 @@ def index_view(node: Node, key: object) -> Node:
 
 
 class Gathered(NamedTuple):
-    """The elements selected by an index with arrays.
+    """The elements that an index with arrays selects.
 
-    `place` maps the points of `shape`, followed by the positions, to the array; each position is
-    below its length in `lengths`.
+    `place` maps the points of `shape`, followed by the positions, to the array. Each position is
+    less than its length in `lengths`.
     """
 
     place: IndexMap
@@ -88,7 +89,7 @@ class Gathered(NamedTuple):
 
 
 def gathered_by(node: Node, key: object) -> Gathered | None:
-    """The elements of `node[key]` if the index has arrays, else None.
+    """The elements that `node[key]` selects by arrays in the index; None without arrays.
 
     Raises:
         The errors of `index_node`.
@@ -98,12 +99,12 @@ def gathered_by(node: Node, key: object) -> Gathered | None:
 
 
 def mask_of(node: Node, key: object) -> Node | None:
-    """The mask of an index that is one array of bools, stretched to the indexed array.
+    """The mask of an index that is a single array of bools, with the rank of the indexed array.
 
     None for every other index.
 
     Raises:
-        IndexError: its lengths differ from the first dimensions.
+        IndexError: the lengths of the mask differ from the lengths of the first dimensions.
     """
     if not (isinstance(key, Node) or type(key) is np.ndarray) or not is_bool(key.dtype):
         return None
@@ -121,7 +122,7 @@ def mask_of(node: Node, key: object) -> Node | None:
 
 
 class _MaskPositions(NamedTuple):
-    """Positions selected by a mask, always within their dimension."""
+    """The positions of a mask's true elements, which are always within their dimension."""
 
     positions: Node
 
@@ -130,7 +131,7 @@ def _without_masks(node: Node, full: Sequence[Any]) -> list[Any]:
     """The items, with each mask replaced by its positions.
 
     Raises:
-        IndexError: a mask's length differs from its dimension's.
+        IndexError: the length of a mask differs from the length of its dimension.
         UnsupportedError: a mask has no dimensions.
     """
     found: list[Any] = []
@@ -190,10 +191,10 @@ def _viewed(node: Node, full: Sequence[Any]) -> Node:
 
 
 def _item(item: Any) -> Any:
-    """An index as None, Ellipsis, a slice, an integer or Dim, a bool, or a node of positions.
+    """An item of an index: None, Ellipsis, a slice, an int, a Dim, a bool, or a node of positions.
 
     Raises:
-        IndexError: the index is of another type.
+        IndexError: the item has another type.
     """
     if item is None or item is Ellipsis or isinstance(item, slice | Dim):
         return item
@@ -213,9 +214,9 @@ def _item(item: Any) -> Any:
 
 
 def _spelled_out(items: Sequence[Any], rank: int) -> list[Any]:
-    """The items, with the Ellipsis and missing dimensions written as whole slices.
+    """The items, with entire slices in place of Ellipsis and missing dimensions.
 
-    An Ellipsis without dimensions stays: it separates integer arrays.
+    An Ellipsis without dimensions remains, since it separates integer arrays.
     """
     if sum(item is Ellipsis for item in items) > 1:
         raise IndexError("an index can only have a single ellipsis ('...')")
@@ -232,7 +233,7 @@ def _spelled_out(items: Sequence[Any], rank: int) -> list[Any]:
 
 
 def _by_axis(full: Sequence[Any]) -> list[tuple[int, Any]]:
-    """Each item but the Ellipsis with its dimension; for None, the dimension that follows."""
+    """The items except Ellipsis, each with its dimension; None has the dimension that follows."""
     found: list[tuple[int, Any]] = []
     axis = 0
     for item in full:
@@ -259,7 +260,7 @@ def _is_position(item: Any) -> bool:
 
 
 def _gathered(node: Node, full: Sequence[Any]) -> Gathered:
-    """The elements that indices select, of which at least one is an array of positions."""
+    """The elements that an index selects; at least one of its items is an array of positions."""
     met = _broadcast_shape(full)
     at = [k for k, item in enumerate(full) if _is_position(item)]
     together = at[-1] - at[0] == len(at) - 1
@@ -298,7 +299,7 @@ def _array_of(item: Node | _MaskPositions) -> Node:
 
 
 def _broadcast_shape(full: Sequence[Any]) -> tuple[Dim, ...]:
-    """The broadcast shape of the positions; True counts as one position, False as none.
+    """The shape to which positions broadcast; True counts as one position, False as none.
 
     Raises:
         IndexError: the positions do not broadcast.
@@ -344,11 +345,11 @@ def _take_along_axis(arr: object, indices: object, axis: OneAxis = -1) -> Node:
 
 
 def along_axis(node: Node, positions: Node, axis: OneAxis) -> Gathered:
-    """The elements that `take_along_axis` reads; without an axis, it reads the flat array.
+    """The elements that `take_along_axis` reads; if `axis` is None, the array must be flat.
 
     Raises:
         IndexError: the positions are not integers.
-        ValueError: the dimensions do not fit.
+        ValueError: the dimensions of the positions do not fit the dimensions of the array.
         PositionError: a position is out of range; raised when the program runs.
     """
     if not is_integer(positions.dtype):
@@ -370,10 +371,10 @@ def along_axis(node: Node, positions: Node, axis: OneAxis) -> Gathered:
 
 
 def at_flat(node: Node, positions: Node, mode: str) -> Gathered:
-    """The elements at positions in the flattened array, in C order.
+    """The elements at positions in the array that is flattened in C order.
 
     Raises:
-        ValueError: there is no such mode.
+        ValueError: the mode is unknown.
         PositionError: a position is out of range; raised when the program runs.
     """
     shape, rank = positions.shape, len(positions.shape)
@@ -395,7 +396,7 @@ def _divided(name: str, node: Node, by: Dim) -> Node:
 
 
 def _in_mode(positions: Node, length: Dim, axis: int, mode: str) -> Node:
-    """Positions brought within a length as `mode` says (raise, wrap or clip)."""
+    """Positions within a length: checked, wrapped or clipped, according to `mode`."""
     if mode == "raise":
         return checked_positions(positions, length, axis, positions.shape)
     if mode not in ("wrap", "clip"):
@@ -407,7 +408,7 @@ def _in_mode(positions: Node, length: Dim, axis: int, mode: str) -> Node:
 
 
 def nonzero(a: object) -> tuple[Node, ...]:
-    """np.nonzero: the positions of nonzero elements in each dimension.
+    """The rule of np.nonzero: for each dimension, the positions of nonzero elements.
 
     Raises:
         ValueError: the array has no dimensions.

@@ -1,4 +1,4 @@
-"""NumPy rules that join arrays, read in place, and split them into views."""
+"""The rules that join arrays, whose parts are read in place, and that split arrays into views."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from axiomjit.graph.nodes import Node, Scalar
 from axiomjit.graph.primitives import COPY, PRIMITIVES, WHERE
 from axiomjit.graph.reductions import positions_along
 from axiomjit.graph.shape_ops import (
-    REPEATS,
+    MARGINS_BY_MODE,
     Widths,
-    between,
     flat,
     insert_dimensions,
     padded,
     reshaped,
     sliced,
+    with_margins,
 )
 from axiomjit.numpy_rules.creation import COUNTERS
 from axiomjit.numpy_rules.indexing import index_node
@@ -62,8 +62,8 @@ def _joined(
     """Join nodes along a dimension, in their common dtype or the requested one.
 
     Raises:
-        ValueError: no arrays, or arrays without dimensions.
-        GraphValueError: the numbers of dimensions, or other lengths, differ.
+        ValueError: there are no arrays, or an array has no dimensions.
+        GraphValueError: the numbers of dimensions differ, or lengths along other dimensions.
         TypeError: `casting` does not allow the conversion.
     """
     if not nodes:
@@ -142,7 +142,7 @@ def _concatenation_rule(name: str, grow: Callable[[Node], Node], axis: int) -> R
 
 
 def _column(node: Node) -> Node:
-    """A vector as a column; a matrix unchanged."""
+    """A vector as a column; a matrix is returned unchanged."""
     return node if len(node.shape) > 1 else insert_dimensions(at_least_1d(node), (1,))
 
 
@@ -166,7 +166,7 @@ def _depth_of(blocks: object, depth: int = 0) -> int:
 
 
 def _block(arrays: object) -> Node:
-    """np.block: the innermost lists are joined along the last dimension, and so on outwards."""
+    """The rule of np.block: innermost lists are joined first, along the last dimension."""
     depth = _depth_of(arrays)
     nodes = [array_node(one, "block") for one in _blocks(arrays)]
     rank = max(depth, *(len(node.shape) for node in nodes))
@@ -202,7 +202,7 @@ def _append(arr: object, values: object, axis: int | None = None) -> Node:
 
 
 def _roll(a: object, shift: Any, axis: AxisOption = None) -> Node:
-    """np.roll: elements shifted beyond one end re-enter at the other."""
+    """The rule of np.roll: elements that are shifted beyond one end come back at the other."""
     node = array_node(a, "roll")
     if axis is None:
         return reshaped(_rolled(flat(node), shift, 0), node.shape)
@@ -226,10 +226,10 @@ def _rolled(node: Node, shift: Any, axis: int) -> Node:
 
 
 def _pad(array: object, pad_width: Any, mode: object = "constant", **options: Any) -> Node:
-    """np.pad: dimensions are padded one after the other, so the later ones fill the corners."""
+    """The rule of np.pad: dimensions are padded in order; later dimensions fill corners."""
     node = array_node(array, "pad")
     rank = len(node.shape)
-    if mode != "constant" and mode not in REPEATS:
+    if mode != "constant" and mode not in MARGINS_BY_MODE:
         raise refuse("pad", "mode", mode)
     values = options.pop("constant_values", 0) if mode == "constant" else 0
     for option, value in options.items():
@@ -239,7 +239,7 @@ def _pad(array: object, pad_width: Any, mode: object = "constant", **options: An
         if mode == "constant":
             node = padded(node, d, widths, *(_filler(value, node.dtype) for value in fill))
         else:
-            node = between(node, d, REPEATS[str(mode)](node, d, widths))
+            node = with_margins(node, d, MARGINS_BY_MODE[str(mode)](node, d, widths))
     return builder.elementwise(COPY, node) if not rank else node
 
 
@@ -250,7 +250,7 @@ def _filler(value: Any, dtype: DType) -> Node:
 
 
 def _pairs(value: Any, rank: int, name: str) -> list[tuple[Any, Any]]:
-    """A pair (before, after) for each dimension; one pair or one number counts for all of them."""
+    """A pair (before, after) per dimension; a single pair or number is used for all dimensions."""
     rows = value if isinstance(value, Sequence | np.ndarray) else (value,)
     if len(rows) == 2 and not any(isinstance(row, Sequence | np.ndarray) for row in rows):
         rows = (rows,)
@@ -263,10 +263,10 @@ def _pairs(value: Any, rank: int, name: str) -> list[tuple[Any, Any]]:
 
 
 def _fill_values(values: Any, rank: int) -> list[tuple[Any, Any]]:
-    """The constants before and after each dimension.
+    """The numbers that pad each dimension before and after.
 
-    NumPy makes an array of one or two numbers, which are therefore cast as an array; in a longer
-    list each Python integer must fit the dtype.
+    NumPy makes an array of one or two numbers, so these are cast like an array. In a longer list,
+    each Python integer must fit the dtype.
     """
     pairs = _pairs(values, rank, "constant_values")
     if not pairs or np.size(values) > 2 or np.shape(values) == (2, 1):
@@ -290,10 +290,10 @@ def _widths(pad_width: Any, rank: int) -> list[Widths]:
 
 
 def _by_index(name: str, columns: bool) -> Rule:
-    """The rule of `np.r_`, which concatenates its items, or of `np.c_`, which makes columns."""
+    """The rule of `np.r_`, which joins its items, or of `np.c_`, which joins columns."""
 
     def rule(*items: Any) -> Node:
-        given = [_of_slice(item) if isinstance(item, slice) else item for item in items]
+        given = [_slice_numbers(item) if isinstance(item, slice) else item for item in items]
         found = [builder.as_node(item, name) for item in given]
         kinds = [ELEMENT_TYPES[n.dtype].python(0) if n.weak else n.dtype for n in found]
         nodes = [at_least_1d(builder.strong(node)) for node in found]
@@ -304,8 +304,8 @@ def _by_index(name: str, columns: bool) -> Rule:
     return rule
 
 
-def _of_slice(part: slice) -> Any:
-    """The numbers of a slice, as an item of `np.r_`."""
+def _slice_numbers(part: slice) -> Any:
+    """The numbers that a slice means as an item of `np.r_`."""
     if not any(isinstance(end, Dim) for end in (part.start, part.stop, part.step)):
         return np.r_[part]
     first, step = (0 if part.start is None else part.start), part.step
@@ -313,7 +313,7 @@ def _of_slice(part: slice) -> Any:
 
 
 INDEXED: Final[dict[Any, Rule]] = {np.r_: _by_index("r_", False), np.c_: _by_index("c_", True)}
-"""NumPy's objects that concatenate the items they are indexed by."""
+"""NumPy's objects that concatenate the items of an index."""
 
 
 def _array_split(ary: object, indices_or_sections: Any, axis: int = 0) -> list[Node]:
@@ -333,10 +333,10 @@ def _array_split(ary: object, indices_or_sections: Any, axis: int = 0) -> list[N
 
 
 def _ends(indices: Any) -> Sequence[Any]:
-    """The start of each part.
+    """The positions at which an array is split.
 
     Raises:
-        UnsupportedError: the starts are computed, so that the parts' lengths are unknown.
+        UnsupportedError: the positions are computed, so that the lengths of the parts are unknown.
     """
     if isinstance(indices, Node) or any(isinstance(end, Node) for end in indices):
         raise refuse("array_split", "indices_or_sections", indices)
@@ -353,7 +353,7 @@ def _split(ary: object, indices_or_sections: Any, axis: int = 0) -> list[Node]:
 
 
 def _split_rule(name: str, least: int, axis: int) -> Rule:
-    """The rule of vsplit, hsplit or dsplit, for arrays of at least `least` dimensions."""
+    """The rule of vsplit, hsplit or dsplit, for arrays with at least `least` dimensions."""
 
     def rule(ary: object, indices_or_sections: Any) -> list[Node]:
         node = array_node(ary, name)
@@ -366,7 +366,7 @@ def _split_rule(name: str, least: int, axis: int) -> Rule:
 
 
 def _unstack(x: object, /, *, axis: int = 0) -> tuple[Node, ...]:
-    """np.unstack: the views at each position along a dimension; numbers of a vector."""
+    """The rule of np.unstack: one view, or number, for each position along a dimension."""
     node = array_node(x, "unstack")
     if not node.shape:
         raise ValueError("Input array must be at least 1-d.")
@@ -377,7 +377,7 @@ def _unstack(x: object, /, *, axis: int = 0) -> tuple[Node, ...]:
 
 
 def _diag(v: object, k: int = 0) -> Node:
-    """The diagonal of a matrix, read-only, or the matrix that has a vector as its diagonal."""
+    """The rule of np.diag: the diagonal of a matrix, or the matrix with this diagonal."""
     node = array_node(v, "diag")
     if len(node.shape) == 2:
         seen: Node = SHAPES[np.diagonal](node, k)
@@ -388,12 +388,12 @@ def _diag(v: object, k: int = 0) -> Node:
 
 
 def _diagflat(v: object, k: int = 0) -> Node:
-    """The matrix that has all elements of an array as its diagonal."""
+    """The rule of np.diagflat: the matrix whose diagonal has all elements of an array."""
     return _with_diagonal(flat(array_node(v, "diagflat")), k)
 
 
 def _with_diagonal(node: Node, k: int) -> Node:
-    """The matrix that has a vector as diagonal number `k`, and zeros elsewhere."""
+    """The matrix with a vector as diagonal `k`, and zeros elsewhere."""
     more, zero = dim(abs(k)), Scalar(node.dtype, node.dtype.type(0), False)
     whole = padded(node, 0, (dim(0), more), zero)
     side = whole.shape[0]
@@ -408,7 +408,7 @@ def _with_diagonal(node: Node, k: int) -> Node:
 
 
 def _vectors(arrays: Sequence[object], name: str) -> list[Node]:
-    """Vectors, each along its own dimension."""
+    """The arrays as vectors, each along a dimension of its own."""
     nodes = [array_node(value, name) for value in arrays]
     return [
         insert_dimensions(flat(node), [k for k in range(len(nodes)) if k != d])
@@ -417,7 +417,7 @@ def _vectors(arrays: Sequence[object], name: str) -> list[Node]:
 
 
 def _open_grid(*args: object) -> tuple[Node, ...]:
-    """np.ix_: the positions along each dimension of a grid; for bools the true ones."""
+    """The rule of np.ix_: positions along each dimension of a grid; for bools, of true elements."""
     nodes: list[Node] = []
     for value in args:
         node = array_node(value, "ix_")

@@ -1,4 +1,4 @@
-"""NumPy rules that need entire arrays: scans, sorting, argmax and argmin."""
+"""The rules of functions that need entire arrays: scans, sorting, argmax and argmin."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ OneAxis = int | None
 
 
 def flat_along(node: Node, axis: OneAxis) -> tuple[Node, int]:
-    """The array, and the number of the dimension; flattened if `axis` is None or it has none."""
+    """The array and the number of a dimension; the array is flattened if `axis` is None."""
     if axis is None or not node.shape:
         return flat(node), 0 if axis is None else normalize_axis_index(axis, 1)
     return node, normalize_axis_index(axis, len(node.shape))
@@ -55,7 +55,7 @@ def _running_rule(name: str, fold: UfuncFold) -> Rule:
 
 
 def _scanned_in(name: str, fold: UfuncFold, node: Node, dtype: Any) -> DType:
-    """The dtype in which a ufunc's `accumulate` scans an array."""
+    """The dtype in which the `accumulate` of a ufunc scans an array."""
     wanted = fold.result_dtype(node.dtype)
     if dtype is not None:
         wanted = wanted_dtype(np.dtype(dtype), f"{name}(dtype={dtype})", user_location())
@@ -65,7 +65,7 @@ def _scanned_in(name: str, fold: UfuncFold, node: Node, dtype: Any) -> DType:
 
 
 def _accumulate_rule(name: str, fold: UfuncFold) -> Rule:
-    """The rule of a ufunc's `accumulate`."""
+    """The rule of the `accumulate` of a ufunc."""
 
     def rule(a: object, axis: int = 0, dtype: Any = None, out: object = None) -> Node:
         only_defaults(name, out=out)
@@ -90,7 +90,7 @@ def _sort_rule(name: str, operation: LibraryOperation) -> Rule:
             given = (("axis", along), ("kind", kind), ("stable", stable))
             call = ArrayCall(name, getattr(np, name), (node,), given)
             return call.result(node.shape, call.dtypes()[0])
-        return external_calls.in_order(operation, node, along)
+        return external_calls.sorted_along(operation, node, along)
 
     return rule
 
@@ -142,10 +142,10 @@ def _cumulative_rule(name: str, fold: UfuncFold) -> Rule:
 
 
 def _from_identity(fold: UfuncFold, node: Node, axis: int) -> Node:
-    """The partial reductions along a dimension, after the identity of the fold.
+    """The identity of the fold, then the partial reductions along a dimension.
 
-    The identity is an element of the scan, so that all is one loop. A sum starts at -0.0, to which
-    adding keeps signs, and which the identity then replaces.
+    The identity is the first element of the scan, so that one loop computes everything. A sum
+    starts at -0.0, which preserves the sign of zeros; the identity then replaces the -0.0.
     """
     dtype = node.dtype
     start, identity = (
@@ -179,7 +179,7 @@ SCANS: Final[dict[np.ufunc, Rule]] = {
     fold.reduce: _accumulate_rule(f"{fold.reduce.__name__}.accumulate", fold)
     for fold in (SUM, PROD, MAX, MIN)
 }
-"""The rules of `accumulate`, by ufunc."""
+"""For each ufunc, the rule of its `accumulate`."""
 METHODS: Final[dict[str, Rule]] = {
     "cumsum": _cumsum,
     "cumprod": _cumprod,

@@ -1,6 +1,6 @@
-"""NumPy rules of `numpy.linalg`, of norms, and of products over any dimensions.
+"""The rules of `numpy.linalg`, of norms, and of products over any dimensions.
 
-An operand whose shape NumPy refuses is refused during tracing, with NumPy's message.
+If NumPy refuses the shape of an operand, the trace raises an error with NumPy's message.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Shape = tuple[Dim, ...]
 
 
 def _matrices(a: object, name: str) -> Node:
-    """The node of a stack of matrices."""
+    """The node of an array that must be a stack of matrices."""
     node = array_node(a, name)
     if len(node.shape) < 2:
         raise _other_rank(node, "at least two-dimensional")
@@ -52,7 +52,7 @@ def _other_rank(node: Node, wanted: str) -> LinAlgError:
 
 
 def _squares(a: object, name: str) -> Node:
-    """The node of a stack of square matrices."""
+    """The node of an array that must be a stack of square matrices."""
     node = _matrices(a, name)
     if node.shape[-1] != node.shape[-2]:
         raise LinAlgError("Last 2 dimensions of the array must be square")
@@ -73,7 +73,7 @@ def _call(
 
 
 def _only_result(call: ArrayCall, shape: Shape) -> Node:
-    """The node of the only result that a call has."""
+    """The node of the only result of a call."""
     (dtype,) = call.dtypes()
     return call.result(shape, dtype)
 
@@ -118,9 +118,10 @@ def _eigvalsh(a: object, UPLO: str = "L") -> Node:
 
 
 def _complex_call(function: Callable[..., Any], node: Node) -> tuple[ArrayCall, tuple[Any, ...]]:
-    """A call and the complex dtypes of its results; NumPy's are real if all imaginary parts are 0.
+    """A call of a function with complex results, and the complex dtypes of these.
 
-    Complex results are the usual case; a call that returns real ones runs in NumPy.
+    NumPy returns real results if all imaginary parts are 0. Programs expect complex results; if a
+    result is real, NumPy runs the call.
     """
     call = _call(function, node).replace(is_speculative=not is_complex(node.dtype))
     return call, tuple(np.result_type(one, np.complex64) for one in call.dtypes())
@@ -265,7 +266,7 @@ _SQRT, _ABSOLUTE = (PRIMITIVES[name] for name in ("sqrt", "absolute"))
 
 
 def _square_of(node: Node) -> Node:
-    """The squares of absolute values."""
+    """The squares of the absolute values of elements."""
     if not is_complex(node.dtype):
         return builder.elementwise(_MULTIPLY, node, node)
     parts = builder.part(node, "real"), builder.part(node, "imag")
@@ -282,13 +283,13 @@ def _number(value: object) -> Node:
 
 
 def _folded(fold: UfuncFold, sizes: Node, axis: int) -> Node:
-    """Reduce nonnegative numbers along a dimension; without elements the maximum is 0."""
+    """Reduce nonnegative numbers along a dimension; the maximum of no elements is 0."""
     zero = Scalar(sizes.dtype, sizes.dtype.type(0), False)
     return builder.fold(fold, sizes, (axis,), zero if fold is MAX else None)
 
 
 def _vector_norm(node: Node, order: Any, axis: int) -> Node:
-    """The norm of vectors along a dimension."""
+    """The norms of the vectors along a dimension."""
     if order is None or order == 2:
         return _length_of(node, (axis,))
     if order == 0:
@@ -315,14 +316,14 @@ _NORM_FOLDS: Final[dict[Any, tuple[UfuncFold, int]]] = {
     np.inf: (MAX, 1),
     -np.inf: (MIN, 1),
 }
-"""For each order of a matrix norm, the axis that is summed, and the fold of these sums.
+"""For each order of a matrix norm, the fold of the sums, and the axis that is summed.
 
-The absolute values are summed along the axis, which is 0 for columns and 1 for rows.
+The absolute values are summed along axis 0, which gives sums of columns, or along axis 1.
 """
 
 
 def _matrix_norm(node: Node, order: Any, axes: tuple[int, int]) -> Node:
-    """The norm of matrices in two dimensions."""
+    """The norms of the matrices in two dimensions."""
     if order in (None, "fro", "f"):
         return _length_of(node, sorted(axes))
     if order in _NORM_FOLDS:
@@ -364,7 +365,7 @@ def _norm(x: object, ord: Any = None, axis: Any = None, keepdims: Any = False) -
     return insert_dimensions(found, tuple(sorted(axes))) if keepdims else found
 
 
-def _of_vectors(x: object, /, *, axis: Any = None, keepdims: Any = False, ord: Any = 2) -> Node:
+def _vector_norms(x: object, /, *, axis: Any = None, keepdims: Any = False, ord: Any = 2) -> Node:
     if axis is not None:
         if isinstance(axis, tuple):
             raise refuse("vector_norm", "axis", axis)
@@ -374,7 +375,7 @@ def _of_vectors(x: object, /, *, axis: Any = None, keepdims: Any = False, ord: A
     return insert_dimensions(found, tuple(range(len(node.shape)))) if keepdims else found
 
 
-def _of_matrices(x: object, /, *, keepdims: Any = False, ord: Any = "fro") -> Node:
+def _matrix_norms(x: object, /, *, keepdims: Any = False, ord: Any = "fro") -> Node:
     return _norm(x, ord, (-2, -1), keepdims)
 
 
@@ -409,7 +410,7 @@ def _outer(a: object, b: object, out: object = None) -> Node:
     return builder.elementwise(_MULTIPLY, insert_dimensions(left, (1,)), right)
 
 
-def _vectors(x1: object, x2: object, /) -> Node:
+def _outer_of_vectors(x1: object, x2: object, /) -> Node:
     left, right = array_node(x1, "outer"), array_node(x2, "outer")
     if len(left.shape) != 1 or len(right.shape) != 1:
         ranks = f"x1.ndim={len(left.shape)} and x2.ndim={len(right.shape)}"
@@ -516,8 +517,8 @@ FUNCTIONS: Final[dict[Callable[..., object], Rule]] = {
     np.linalg.multi_dot: _multi_dot,
     np.linalg.tensorinv: _tensorinv,
     np.linalg.norm: _norm,
-    np.linalg.matrix_norm: _of_matrices,
-    np.linalg.vector_norm: _of_vectors,
+    np.linalg.matrix_norm: _matrix_norms,
+    np.linalg.vector_norm: _vector_norms,
     np.linalg.matmul: lambda x1, x2, /: matmul_node(x1, x2),
     np.linalg.matrix_transpose: SHAPES[np.matrix_transpose],
     np.linalg.diagonal: _diagonal,
@@ -527,7 +528,7 @@ FUNCTIONS: Final[dict[Callable[..., object], Rule]] = {
     np.inner: _inner,
     np.vdot: _vdot,
     np.tensordot: _tensordot,
-    np.linalg.outer: _vectors,
+    np.linalg.outer: _outer_of_vectors,
     np.linalg.tensordot: lambda x1, x2, /, *, axes=2: _tensordot(x1, x2, axes),
     np.linalg.vecdot: _vecdot,
     np.linalg.tensorsolve: _tensorsolve,

@@ -1,4 +1,4 @@
-"""NumPy rules that combine neighbours: differences, areas, windows, products."""
+"""The rules of differences, areas, windows and cross products, which combine neighbours."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _ADD: Final = PRIMITIVES["add"]
 
 
 def _without_ends(node: Node, axis: int) -> tuple[Node, Node]:
-    """Two views along a dimension: without the first element, and without the last."""
+    """Two views along a dimension: one without the first element, one without the last."""
     return sliced(node, [axis], slice(1, None)), sliced(node, [axis], slice(None, -1))
 
 
@@ -59,7 +59,7 @@ def _diff(
 
 
 def _end(value: Any, node: Node, axis: int) -> Node | None:
-    """An array to concatenate with the node; a number is broadcast to one element per line."""
+    """The array to join with a node along an axis; a number becomes an array of length 1."""
     if value is np._NoValue:
         return None
     end = array_node(value, "diff")
@@ -149,7 +149,7 @@ def _cross(
 
 
 def _elements(node: Node, axis: int) -> list[Node]:
-    """The three elements along a dimension of length 3, as three nodes without it."""
+    """The three nodes at the positions of a dimension of length 3, without this dimension."""
     order = [*(d for d in range(len(node.shape)) if d != axis), axis]
     last = builder.transpose(node, order)
     rest = last.shape[:-1]
@@ -157,7 +157,7 @@ def _elements(node: Node, axis: int) -> list[Node]:
     return [reshaped(one, rest) for one in from_axis]
 
 
-def _of_products(shapes: Shapes, labels: Labels) -> Dim:
+def _convolution_cost(shapes: Shapes, labels: Labels) -> Dim:
     return shapes[0][0] * shapes[1][0] * 2
 
 
@@ -168,7 +168,7 @@ def _convolution_rule(function: Callable[..., Any], usual: str) -> Rule:
         operands = array_node(a, name), array_node(v, name)
         if name == "convolve":
             operands = at_least_1d(operands[0]), at_least_1d(operands[1])
-        call = ArrayCall(name, function, operands, (("mode", mode),), additions=_of_products)
+        call = ArrayCall(name, function, operands, (("mode", mode),), additions=_convolution_cost)
         (dtype,) = call.dtypes()
         left, right = operands[0].shape[0], operands[1].shape[0]
         if left == 0 or right == 0:
@@ -183,12 +183,12 @@ def _convolution_rule(function: Callable[..., Any], usual: str) -> Rule:
 
 
 class Choices(Record):
-    """Calls np.choose; `given` lists the choices: a number, or None for the next array."""
+    """A call of np.choose; `given` lists the choices: a number, or None for the next array."""
 
     given: tuple[Any, ...]
 
     def __call__(self, a: np.ndarray, *arrays: np.ndarray, mode: Any) -> Any:
-        """Call np.choose; each None of `given` is replaced by the next array."""
+        """Call np.choose, with each None of `given` replaced by the next array."""
         rest = iter(arrays)
         return np.choose(a, [next(rest) if one is None else one for one in self.given], mode=mode)
 
@@ -250,7 +250,7 @@ def _sliding_window_view(
     subok: bool = False,
     writeable: bool = False,
 ) -> Node:
-    """The view of all windows of an array: element k of window i is the array's element i + k.
+    """The rule of sliding_window_view: element k of window i is element i + k of the array.
 
     As in NumPy, an axis that is listed several times gets several windows.
     """

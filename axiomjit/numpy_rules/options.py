@@ -1,4 +1,4 @@
-"""Helpers of the NumPy rules: nodes of arguments, refused options, resolved `axis` arguments."""
+"""Functions that rules share: nodes of arguments, refused options, dimensions of `axis`."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from axiomjit.graph.nodes import Node
 
 AxisOption = int | Sequence[int] | None
 Rule = Callable[..., Any]
-"""The implementation of a NumPy function: takes nodes for arrays, returns a node or a tuple."""
+"""The implementation of a NumPy function: it takes nodes for arrays, and returns nodes."""
 
 
 class RuleByKind(Record):
-    """The rules of a function that NumPy computes otherwise for numbers and lists."""
+    """The two rules of a function for which NumPy treats numbers and lists in another way."""
 
     of_arrays: Rule
     of_numbers: Rule
 
     def __call__(self, *args: Any, **options: Any) -> Any:
-        """Call the rule of arrays."""
+        """Call the rule for arrays."""
         return self.of_arrays(*args, **options)
 
 
@@ -52,10 +52,10 @@ def array_node(value: object, function: str) -> Node:
 
 
 def only_defaults(function: str, **options: object) -> None:
-    """Refuse options that are set.
+    """Refuse options with another value than their default.
 
     Raises:
-        UnsupportedError: an option is given, and neither None nor True.
+        UnsupportedError: an option is given that is neither None nor True.
     """
     for option, value in options.items():
         if value is not None and value is not UNGIVEN and value is not True:
@@ -63,14 +63,14 @@ def only_defaults(function: str, **options: object) -> None:
 
 
 def kept(keepdims: Any) -> bool:
-    """True if a reduction keeps its dimensions, with length 1."""
+    """True if a reduction keeps the reduced dimensions, with length 1."""
     if keepdims is UNGIVEN or isinstance(keepdims, bool | np.bool):
         return keepdims is not UNGIVEN and bool(keepdims)
     return operator.index(keepdims) != 0
 
 
 def reduced_dimensions(node: Node, axis: AxisOption) -> tuple[int, ...]:
-    """The dimensions named by an `axis` argument, in memory order, in which NumPy reduces them.
+    """The dimensions of an `axis` argument, ascending, which is the order in which NumPy reduces.
 
     Raises:
         numpy.exceptions.AxisError: there is no such dimension.
@@ -82,7 +82,9 @@ def reduced_dimensions(node: Node, axis: AxisOption) -> tuple[int, ...]:
 
 
 def counted_dimensions(node: Node, axis: AxisOption) -> tuple[int, ...]:
-    """As `reduced_dimensions`, but a number has no dimension 0: for functions that count elements.
+    """The dimensions of an `axis` argument, for functions that count elements.
+
+    In contrast to `reduced_dimensions`, a number has no dimension 0.
 
     Raises:
         numpy.exceptions.AxisError: there is no such dimension.

@@ -1,4 +1,4 @@
-"""NumPy rules of reductions: sums, products, extremes, tests, variances."""
+"""The rules of reductions: sums, products, maxima, minima, tests, means and variances."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from axiomjit.symbolic.dims import Dim, larger
 
 
 def _reduction(name: str, accumulator: UfuncFold) -> Rule:
-    """The rule of a ufunc's `reduce`, on which the other forms build."""
+    """The rule of the `reduce` of a ufunc, which the other reductions call."""
 
     def rule(
         a: object,
@@ -92,7 +92,7 @@ def _given(where: object) -> bool:
 
 
 def _start(name: str, initial: object, dtype: DType) -> Node | None:
-    """The `initial` of a reduction in its dtype, None if not given."""
+    """The argument `initial` in the dtype of the reduction; None if it is not given."""
     if initial is None or initial is UNGIVEN:
         return None
     node = builder.as_node(initial, name)
@@ -109,7 +109,7 @@ def _start(name: str, initial: object, dtype: DType) -> Node | None:
 
 
 def _may_be_negative_zero(start: Node | None) -> bool:
-    """True for an initial value to which floats are added, if a part of it may be -0.0."""
+    """True if an initial value of floats, or a part of it, may be -0.0."""
     if start is None or not is_inexact(start.dtype):
         return False
     if not isinstance(start, Scalar):
@@ -119,7 +119,7 @@ def _may_be_negative_zero(start: Node | None) -> bool:
 
 
 def _with_signs(total: Node, node: Node, axes: Sequence[int], start: Node) -> Node:
-    """The total of a sum, which begins at 0.0; of negative zeros it is the initial value."""
+    """The total of a sum; if all elements are -0.0, the initial value in place of 0.0."""
     if is_complex(node.dtype):
         parts = [
             _with_signs(
@@ -136,10 +136,10 @@ def _with_signs(total: Node, node: Node, axes: Sequence[int], start: Node) -> No
 
 
 def _mask(name: str, where: object, shape: tuple[Dim, ...]) -> Node:
-    """The `where` of a reduction, broadcast to the shape of the reduced array.
+    """The mask `where` of a reduction, broadcast to the shape of the reduced array.
 
     Raises:
-        GraphTypeError: its elements are not bools.
+        GraphTypeError: the elements of the mask are not bools.
         GraphValueError: the mask cannot be broadcast to this shape.
     """
     mask = builder.as_node(where, name)
@@ -167,7 +167,7 @@ _ANY, _ALL = _reduction("any", ANY), _reduction("all", ALL_OF)
 
 
 def _without_dtype(reduction: Rule) -> Rule:
-    """The rule of max or min: they take no dtype, so `out` is the third argument."""
+    """The rule of np.max or np.min, which take no dtype, so that `out` is the third argument."""
 
     def rule(
         a: object,
@@ -184,7 +184,7 @@ def _without_dtype(reduction: Rule) -> Rule:
 
 
 def _truth_rule(reduction: Rule) -> Rule:
-    """The rule of any or all: they take neither dtype nor initial."""
+    """The rule of np.any or np.all, which take no dtype and no initial value."""
 
     def rule(
         a: object,
@@ -226,11 +226,11 @@ def _mean(
 
 
 def degrees_of_freedom(name: str, ddof: object, correction: object = UNGIVEN) -> Dim | int:
-    """The number subtracted from a count of elements: `ddof`, or `correction` if that is given.
+    """The number to subtract from a count of elements: `correction` if given, otherwise `ddof`.
 
     Raises:
-        ValueError: both are given.
-        UnsupportedError: the number is no integer.
+        ValueError: both `correction` and `ddof` are given.
+        UnsupportedError: the number is not an integer.
     """
     if correction is not UNGIVEN:
         if ddof != 0:
@@ -242,7 +242,7 @@ def degrees_of_freedom(name: str, ddof: object, correction: object = UNGIVEN) ->
 
 
 def _spread_rule(name: str) -> Rule:
-    """The rule of the mean squared deviation, in two passes as in NumPy, or of its root."""
+    """The rule of np.var or np.std, which reads the array twice, as NumPy does."""
 
     def rule(
         a: object,
@@ -289,7 +289,7 @@ def _spread(name: str, node: Node, axes: Sequence[int], dtype: Any, ddof: Dim | 
 
 
 def square_length(node: Node) -> Node:
-    """x * x; for complex numbers the sum of the squared parts, a real number."""
+    """The square of each element; for complex numbers, the sum of the squared parts."""
     multiply = PRIMITIVES["multiply"]
     if not is_complex(node.dtype):
         return builder.elementwise(multiply, node, node)

@@ -1,4 +1,4 @@
-"""NumPy rules that repeat arrays and elements, and that keep a triangle of a matrix."""
+"""The rules that repeat arrays and elements, and the rules of np.tril and np.triu."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from axiomjit.symbolic.index_maps import Affine, iterator
 
 
 def _count(value: Any, function: str, option: str) -> Dim:
-    """How often something is repeated.
+    """The number of repeats, as a length.
 
     Raises:
-        UnsupportedError: the number is computed, or an array.
-        ValueError: it is negative.
+        UnsupportedError: the number is computed, or it is an array.
+        ValueError: the number is negative.
     """
     if isinstance(value, Node | np.ndarray | list | tuple):
         raise refuse(function, option, value)
@@ -36,7 +36,7 @@ def _count(value: Any, function: str, option: str) -> Dim:
 
 
 def _tile(A: object, reps: Any) -> Node:
-    """np.tile: a copy in C order; repeated no times, in the memory order of the array."""
+    """The rule of np.tile: a copy in C order, or in the array's memory order if nothing repeats."""
     node = array_node(A, "tile")
     given = reps if isinstance(reps, list | tuple) else (reps,)
     times = tuple(_count(one, "tile", "reps") for one in given)
@@ -48,7 +48,7 @@ def _tile(A: object, reps: Any) -> Node:
 
 
 def _repeat(a: object, repeats: Any, axis: OneAxis = None) -> Node:
-    """np.repeat by one number, a copy in C order."""
+    """The rule of np.repeat with a single number of repeats: a copy in C order."""
     times = _count(repeats, "repeat", "repeats")
     node, along = flat_along(array_node(a, "repeat"), axis)
     each = [times if d == along else dim(1) for d in range(len(node.shape))]
@@ -56,7 +56,7 @@ def _repeat(a: object, repeats: Any, axis: OneAxis = None) -> Node:
 
 
 def _repeated(node: Node, times: Sequence[Dim], *, before: bool) -> Node:
-    """Each dimension repeated as a whole (`before`), or each of its elements."""
+    """The node, repeated along each dimension; with `before` in entire copies, else by elements."""
     maps: list[Affine] = []
     extents: list[Dim] = []
     for length, count in zip(node.shape, times, strict=True):

@@ -1,7 +1,7 @@
-"""NumPy rules of reductions over segments of an array: `reduceat` of ufuncs.
+"""The rules of `reduceat` of ufuncs, which reduces segments of an array.
 
-Segments are loops if their ends are known or equally far apart. No loop has a range whose ends are
-data, so at other positions NumPy reduces, in a step.
+Segments become loops if their starts are known or equally far apart. A loop cannot have a range
+that depends on data, so for other starts NumPy reduces, as an external call.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from axiomjit.numpy_rules.reductions import REDUCTIONS
 from axiomjit.symbolic.data_dependent import data_dependent_in
 from axiomjit.symbolic.dims import Dim, dim
 
-MOST_SEGMENTS: Final = 8
-"""Segments that are reduced by loops of their own; NumPy reduces more of them."""
+MAX_SEGMENTS: Final = 8
+"""The largest number of segments that get loops of their own; NumPy reduces more segments."""
 
 
 def _starts(name: str, indices: Any, length: Dim) -> list[Dim]:
-    """The known positions of a list; those of an array are data.
+    """The starts of segments from a list; the elements of an array are not known.
 
     Raises:
-        UnsupportedError: the positions are computed, or there are too many.
-        IndexError: a position is not in the array.
+        UnsupportedError: the positions are computed, or the list is too long.
+        IndexError: a position is outside the array.
     """
-    known = isinstance(indices, list | tuple) and 0 < len(indices) <= MOST_SEGMENTS
+    known = isinstance(indices, list | tuple) and 0 < len(indices) <= MAX_SEGMENTS
     if not known or not all(isinstance(k, int | np.integer | Dim) for k in indices):
         raise refuse(name, "indices", indices)
     starts = [k if isinstance(k, Dim) else dim(int(k)) for k in indices]
@@ -77,10 +77,10 @@ def _reduceat_rule(ufunc: np.ufunc, reduction: Rule) -> Rule:
 
 
 def _evenly(name: str, indices: Any, length: Dim) -> tuple[Dim, Dim, Dim] | None:
-    """The first position of `arange`, the step and the number of steps; None for other indices.
+    """The first start, the step and the number of steps of equally spaced starts; or None.
 
     Raises:
-        IndexError: a position is not in the array.
+        IndexError: a position is outside the array.
     """
     if isinstance(indices, range):
         known, count = (dim(indices.start), dim(indices.step)), dim(len(indices))
@@ -104,7 +104,7 @@ def _evenly(name: str, indices: Any, length: Dim) -> tuple[Dim, Dim, Dim] | None
 
 
 def _segments(starts: Sequence[Dim]) -> list[slice]:
-    """From each start to the next; only the first element if the next is not behind it."""
+    """The segments from each start to the next; one element if the next start is not larger."""
     ends = [
         end if start < end else start + 1 for start, end in zip(starts, starts[1:], strict=False)
     ]
@@ -114,4 +114,4 @@ def _segments(starts: Sequence[Dim]) -> list[slice]:
 REDUCEATS: Final[dict[np.ufunc, Rule]] = {
     ufunc: _reduceat_rule(ufunc, reduction) for ufunc, reduction in REDUCTIONS.items()
 }
-"""The rules of `reduceat`, by ufunc."""
+"""For each ufunc, the rule of its `reduceat`."""

@@ -1,4 +1,4 @@
-"""NumPy rules whose results are views: transposes, reshapes, new axes."""
+"""The rules whose results are views, such as transposes, reshapes and new dimensions."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ from axiomjit.symbolic.index_maps import affine, iterator
 
 
 def lengths_of(shape: Any) -> tuple[Dim, ...]:
-    """A `shape` argument, one length or a sequence, as lengths."""
+    """The lengths of a `shape` argument, which is one length or a sequence."""
     lengths = shape if isinstance(shape, Sequence | np.ndarray) else (shape,)
     return tuple(dim(n) for n in lengths)
 
 
 def part_of(a: object, name: str) -> Node:
-    """The attribute `real` or `imag` of an array or number; imaginary zeros are read-only."""
+    """The attribute `real` or `imag`; the imaginary zeros of real arrays are read-only."""
     node = builder.as_node(a, name)
     if name == "imag" and not is_complex(node.dtype) and not node.weak:
         zeros = builder.elementwise(COPY, builder.part(node, name))
@@ -48,11 +48,11 @@ def part_of(a: object, name: str) -> Node:
 
 
 def _view(a: Node, dtype: Any = UNGIVEN, type: Any = UNGIVEN) -> Node:
-    """The method `view`: the same memory, with elements of any dtype of the same size.
+    """The rule of the method `view`: the same memory, as elements of a dtype of the same size.
 
     Raises:
-        UnsupportedError: elements have another size or are bools or complex numbers, which not all
-            bits are; or the view is of another class.
+        UnsupportedError: the dtypes have different sizes, a dtype is bool or complex, or the view
+            has another class.
     """
     if isinstance(dtype, builtins.type) and issubclass(dtype, np.ndarray):
         dtype, type = UNGIVEN, dtype
@@ -136,7 +136,7 @@ def _squeeze(a: object, axis: AxisOption = None) -> Node:
 
 
 def drop_dimensions(node: Node, axes: Sequence[int]) -> Node:
-    """The node at position 0 of these dimensions, without them."""
+    """The node without these dimensions, read at their position 0."""
     kept = [d for d in range(len(node.shape)) if d not in axes]
     index = tuple(
         iterator(kept.index(d)) if d in kept else affine({}) for d in range(len(node.shape))
@@ -238,17 +238,17 @@ def _atleast_rule(name: str, grow: Callable[[Node], Node]) -> Rule:
 
 
 def at_least_1d(node: Node) -> Node:
-    """The node; without dimensions, it gets one dimension of length 1, as np.atleast_1d says."""
+    """The node with at least one dimension, as np.atleast_1d makes it."""
     return insert_dimensions(node, (0,)) if not node.shape else node
 
 
 def at_least_2d(node: Node) -> Node:
-    """The node; dimensions of length 1 are added until there are two, as np.atleast_2d says."""
+    """The node with at least two dimensions, as np.atleast_2d makes it."""
     return insert_dimensions(node, tuple(range(2 - len(node.shape))))
 
 
 def at_least_3d(node: Node) -> Node:
-    """The node; dimensions of length 1 are added until there are three, as np.atleast_3d says."""
+    """The node with at least three dimensions, as np.atleast_3d makes it."""
     new = {0: (0, 1, 2), 1: (0, 2), 2: (2,)}
     return insert_dimensions(node, new.get(len(node.shape), ()))
 
@@ -277,7 +277,7 @@ def _reshape_method(a: object, *shape: Any, order: object = "C", copy: bool | No
 
 
 def _ravel(a: object, order: object = "C") -> Node:
-    """np.ravel: the result is contiguous; a view only of an array contiguous in C order."""
+    """The rule of np.ravel: a contiguous result, which is a view if the array allows it."""
     node = _read_in_order(array_node(a, "ravel"), order, "ravel")
     flat = (product(node.shape),)
     strides = strides_of(node)
@@ -300,14 +300,14 @@ def _transposed(node: Node) -> Node:
 
 
 def _read_in_order(node: Node, order: object, function: str) -> Node:
-    """A node whose elements in C order are those of the given node in the requested order."""
+    """The node, transposed for order "F", so that C order reads its elements in that order."""
     if order not in ("C", "F"):
         raise refuse(function, "order", order)
     return node if order == "C" else _transposed(node)
 
 
 def _with_inferred_length(node: Node, lengths: tuple[Dim, ...]) -> tuple[Dim, ...]:
-    """The new shape; one negative length is replaced by the length that remains for it.
+    """The new shape, in which the length that remains replaces one negative length.
 
     Raises:
         ValueError: two lengths are negative.

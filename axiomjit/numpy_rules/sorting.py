@@ -1,7 +1,7 @@
-"""NumPy rules that sort, search, count and find distinct elements: library calls.
+"""The rules that sort, search, count and find distinct elements, as library calls.
 
-The number of distinct elements is known only after NumPy has found them; code that uses them is
-compiled for any number.
+The number of distinct elements is known only after NumPy has found them, so later code is compiled
+for any number.
 """
 
 from __future__ import annotations
@@ -22,7 +22,13 @@ from axiomjit.base.dtypes import FLOAT, INT, is_bool, is_integer
 from axiomjit.graph import builder
 from axiomjit.graph.builder import cast
 from axiomjit.graph.describe import describe_type
-from axiomjit.graph.external_calls import ArrayCall, WithArrays, as_named_tuple, may_fail, stored
+from axiomjit.graph.external_calls import (
+    ArrayCall,
+    WithNamedArrays,
+    as_named_tuple,
+    may_fail,
+    stored,
+)
 from axiomjit.graph.indexing_ops import not_integers_error
 from axiomjit.graph.library_operations import END, Labels, Shapes
 from axiomjit.graph.nodes import Node, Op, Scalar, note
@@ -43,11 +49,11 @@ from axiomjit.symbolic.dims import Dim, current_scope, dim, product
 from axiomjit.symbolic.index_maps import identity, iterator
 
 
-def _linear(shapes: Shapes, labels: Labels) -> Dim:
+def _linear_cost(shapes: Shapes, labels: Labels) -> Dim:
     return product(shapes[0]) * 20
 
 
-def _searching(shapes: Shapes, labels: Labels) -> Dim:
+def _search_cost(shapes: Shapes, labels: Labels) -> Dim:
     """The cost of a binary search for each element of the second operand."""
     return product(shapes[1]) * 20
 
@@ -65,7 +71,7 @@ def _partition_rule(function: Callable[..., Any]) -> Rule:
         wanted = tuple(map(int, kth)) if isinstance(kth, Sequence | np.ndarray) else int(kth)
         options = (("kth", wanted), ("axis", along), ("kind", kind))
         dtype = node.dtype if function is np.partition else np.dtype(np.intp)
-        call = ArrayCall(name, function, (node,), options, additions=_linear, may_raise=True)
+        call = ArrayCall(name, function, (node,), options, additions=_linear_cost, may_raise=True)
         return call.result(node.shape, dtype)
 
     return rule
@@ -86,7 +92,7 @@ def _lexsort(keys: Any, axis: int = -1) -> Node:
     normalize_axis_index(operator.index(axis), len(shape))
     function = _lexsorted if several else np.lexsort
     options = (("axis", operator.index(axis)),)
-    call = ArrayCall("lexsort", function, nodes, options, additions=_linear)
+    call = ArrayCall("lexsort", function, nodes, options, additions=_linear_cost)
     return call.result(shape, np.dtype(np.intp))
 
 
@@ -107,11 +113,11 @@ def _searchsorted(a: object, v: object, side: str = "left", sorter: object = Non
         if len(operands[2].shape) != 1 or operands[2].shape[0] != operands[0].shape[0]:
             raise ValueError("sorter.size must equal a.size")
         names = ("v", "sorter")
-    function = WithArrays(np.searchsorted, names) if sorter is not None else np.searchsorted
+    function = WithNamedArrays(np.searchsorted, names) if sorter is not None else np.searchsorted
     options = (("side", side),)
     may_raise = sorter is not None
     given = tuple(operands), options
-    call = ArrayCall("searchsorted", function, *given, additions=_searching, may_raise=may_raise)
+    call = ArrayCall("searchsorted", function, *given, additions=_search_cost, may_raise=may_raise)
     return call.result(operands[1].shape, np.dtype(np.intp))
 
 
@@ -119,13 +125,13 @@ def _digitize(x: object, bins: object, right: bool = False) -> Node:
     operands = array_node(x, "digitize"), array_node(bins, "digitize")
     options = (("right", bool(right)),)
     call = ArrayCall(
-        "digitize", np.digitize, operands, options, additions=_searching, may_raise=True
+        "digitize", np.digitize, operands, options, additions=_search_cost, may_raise=True
     )
     return call.result(operands[0].shape, call.dtypes()[0])
 
 
-def _folded(node: Node, axis: AxisOption, keepdims: object) -> tuple[Dim | int, ...]:
-    """The shape after a reduction along dimensions."""
+def _reduced_shape(node: Node, axis: AxisOption, keepdims: object) -> tuple[Dim | int, ...]:
+    """The shape of the result of a reduction along dimensions."""
     axes = reduced_dimensions(node, axis)
     shape = [(d in axes, n) for d, n in enumerate(node.shape)]
     return tuple(1 if gone else n for gone, n in shape if kept(keepdims) or not gone)
@@ -143,9 +149,9 @@ def _median_rule(function: Callable[..., Any]) -> Rule:
     ) -> Node:
         only_defaults(name, out=out, overwrite_input=overwrite_input or None)
         node = array_node(a, name)
-        shape = tuple(map(dim, _folded(node, axis, keepdims)))
+        shape = tuple(map(dim, _reduced_shape(node, axis, keepdims)))
         options = (("axis", _static(axis)), ("keepdims", kept(keepdims)))
-        call = ArrayCall(name, function, (node,), options, additions=_linear)
+        call = ArrayCall(name, function, (node,), options, additions=_linear_cost)
         return call.result(shape, call.dtypes()[0])
 
     return rule
@@ -170,15 +176,15 @@ def _quantile_rule(function: Callable[..., Any]) -> Rule:
     ) -> Node:
         only_defaults(name, out=out, overwrite_input=overwrite_input or None, **options)
         node = array_node(a, name)
-        shape = tuple(map(dim, _folded(node, axis, keepdims)))
+        shape = tuple(map(dim, _reduced_shape(node, axis, keepdims)))
         given = [("axis", _static(axis)), ("method", method), ("keepdims", kept(keepdims))]
         if isinstance(q, int | float | np.generic):
             called: tuple[Any, ...] = function, (node,), (("q", q), *given)
         else:
             parts = array_node(q, name)
             shape = (*parts.shape, *shape)
-            called = WithArrays(function, ("q",)), (node, parts), tuple(given)
-        call: ArrayCall = ArrayCall(name, *called).replace(additions=_linear, may_raise=True)
+            called = WithNamedArrays(function, ("q",)), (node, parts), tuple(given)
+        call: ArrayCall = ArrayCall(name, *called).replace(additions=_linear_cost, may_raise=True)
         return call.result(shape, call.dtypes()[0])
 
     return rule
@@ -187,7 +193,7 @@ def _quantile_rule(function: Callable[..., Any]) -> Rule:
 def _bins(
     name: str, a: object, bins: Any, bounds: Any, weights: object
 ) -> tuple[tuple[Node, ...], tuple[str, ...], list[tuple[str, Any]], Dim | None]:
-    """A histogram's operands, their names after the first, its options, and its number of bins."""
+    """The operands of a histogram, the names of all but the first, the options, and the bins."""
     operands, names = [array_node(a, name)], []
     options: list[tuple[str, Any]] = []
     count: Dim | None = None
@@ -222,8 +228,8 @@ def _histogram(
 ) -> tuple[Node, ...]:
     operands, names, options, count = _bins("histogram", a, bins, range, weights)
     options += [("density", True)] if density else []
-    function = WithArrays(np.histogram, names) if names else np.histogram
-    call = ArrayCall("histogram", function, operands, tuple(options), _linear, may_raise=True)
+    function = WithNamedArrays(np.histogram, names) if names else np.histogram
+    call = ArrayCall("histogram", function, operands, tuple(options), _linear_cost, may_raise=True)
     dtypes = call.dtypes(2)
     length = call.length(0) if count is None else count
     return call.result((length,), dtypes[0], 0), call.result((length + 1,), dtypes[1], 1)
@@ -233,9 +239,9 @@ def _histogram_bin_edges(
     a: object, bins: Any = 10, range: Any = None, weights: object = None
 ) -> Node:
     operands, names, options, count = _bins("histogram_bin_edges", a, bins, range, weights)
-    function = WithArrays(np.histogram_bin_edges, names) if names else np.histogram_bin_edges
+    function = WithNamedArrays(np.histogram_bin_edges, names) if names else np.histogram_bin_edges
     name = "histogram_bin_edges"
-    call = ArrayCall(name, function, operands, tuple(options), _linear, may_raise=True)
+    call = ArrayCall(name, function, operands, tuple(options), _linear_cost, may_raise=True)
     length = call.length() if count is None else count + 1
     return call.result((length,), call.dtypes(2)[0])
 
@@ -252,7 +258,7 @@ def _interp(
             raise refuse("interp", name, value)
         options += [] if value is None else [(name, value)]
     given = operands, tuple(options)
-    call = ArrayCall("interp", np.interp, *given, additions=_linear, may_raise=True)
+    call = ArrayCall("interp", np.interp, *given, additions=_linear_cost, may_raise=True)
     return call.result(operands[0].shape, call.dtypes()[0])
 
 
@@ -291,7 +297,7 @@ def _bincount(x: object, weights: object = None, minlength: Any = 0) -> Node:
 
 
 def _values(weights: object, node: Node) -> Node:
-    """The number that each element adds to its bin."""
+    """The number that each element adds to the count of its bin."""
     if weights is None:
         return Scalar(INT, INT.type(1), False)
     given = array_node(weights, "bincount")
@@ -305,14 +311,14 @@ def _values(weights: object, node: Node) -> Node:
     return cast(given, INT if node.shape[0] == 0 else FLOAT)
 
 
-def _sorting(shapes: Shapes, labels: Labels) -> Dim:
+def _sort_cost(shapes: Shapes, labels: Labels) -> Dim:
     sizes = [product(shape) for shape in shapes]
     return sum(sizes[1:], sizes[0]) * 30
 
 
 def _call(function: Callable[..., Any], *operands: Node, **options: Any) -> ArrayCall:
     given = tuple(options.items())
-    return ArrayCall(function.__name__, function, operands, given, additions=_sorting)
+    return ArrayCall(function.__name__, function, operands, given, additions=_sort_cost)
 
 
 def _unique(
@@ -373,7 +379,7 @@ def _unique_inverse(x: object) -> tuple[Node, ...]:
 
 
 def _only_result(call: ArrayCall) -> Node:
-    """The only result of a call, a vector of data-dependent length."""
+    """The only result of a call, a vector with a data-dependent length."""
     return call.result((call.length(),), call.dtypes()[0])
 
 

@@ -1,4 +1,4 @@
-"""NumPy rules of statistics: folds that skip NaN, weighted averages, covariances."""
+"""The rules of statistics: folds that skip NaN, weighted averages, covariances."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ from axiomjit.symbolic.data_dependent import assumed_equal
 from axiomjit.symbolic.dims import Dim
 
 _REGISTRIES: Final[dict[str, dict[Any, Any]]] = {}
-"""By file, the warnings already shown there."""
+"""For each file of the user, the warnings that were already shown for it."""
 
 
 class WarnIf(Record):
-    """Warns at a line of the user's program if its operand, a bool, is true; returns the bool."""
+    """A function that warns, at a line of the user's program, if its operand is true."""
 
     text: str
     place: str
 
     def __call__(self, seen: np.ndarray) -> np.ndarray:
-        """Warn if true."""
+        """Warn if the operand is true, and return the operand."""
         if seen:
             file, _, line = self.place.rpartition(":")
             registry = _REGISTRIES.setdefault(file, {})
@@ -60,16 +60,16 @@ class WarnIf(Record):
 
 
 class RaiseIf(Record):
-    """Raises an error if its operand, a bool, is true; returns the bool."""
+    """A function that raises an error if its operand is true."""
 
     error: type[Exception]
     text: str
 
     def __call__(self, seen: np.ndarray) -> np.ndarray:
-        """Raise if true.
+        """Raise an error if the operand is true, otherwise return the operand.
 
         Raises:
-            Exception: of the type `error`.
+            Exception: the operand is true; the error has the class `error`.
         """
         if seen:
             raise self.error(self.text)
@@ -77,7 +77,7 @@ class RaiseIf(Record):
 
 
 def _checked(name: str, bad: Node, check: Callable[[np.ndarray], np.ndarray]) -> None:
-    """Add a check of all elements of a mask to the program, which may warn or raise."""
+    """Add a check to the program that may warn or raise if an element of a mask is true."""
     some = builder.fold(ANY, bad, range(len(bad.shape)))
     ArrayCall(name, check, (some,), may_raise=True).result((), BOOL)
 
@@ -87,17 +87,17 @@ def _warn_of(name: str, bad: Node, text: str) -> None:
 
 
 def _computed(name: str, *operands: Any) -> Node:
-    """The elementwise operation of this name."""
+    """The result of the elementwise operation with this name."""
     return elementwise(PRIMITIVES[name], *(builder.as_node(n, name) for n in operands))
 
 
 def _filled(node: Node, missing: Node, value: complex) -> Node:
-    """The node with a number in place of the missing elements."""
+    """The node with missing elements replaced by a number."""
     return elementwise(WHERE, missing, Scalar(node.dtype, node.dtype.type(value), False), node)
 
 
 def _nan_total_rule(name: str, total: Rule, neutral: int) -> Rule:
-    """The rule of nansum or nanprod: a fold with a neutral number in place of NaN."""
+    """The rule of nansum or nanprod: a fold in which a neutral number replaces NaN."""
 
     def rule(a: object, *args: Any, **options: Any) -> Node:
         node = array_node(a, name)
@@ -110,9 +110,10 @@ def _nan_total_rule(name: str, total: Rule, neutral: int) -> Rule:
 
 
 def _nan_extreme_rules(name: str, plain: Rule, extreme: UfuncFold, worst: float) -> Iterator[Rule]:
-    """The rules of nanmax or nanmin: NaN, with a warning, where there is nothing else.
+    """The rules of nanmax or nanmin, for arrays, and for numbers and lists.
 
-    For numbers and lists NumPy has a second implementation, with another NaN and another warning.
+    If all elements are NaN, the result is NaN, with a warning. For numbers and lists, NumPy has a
+    second implementation, whose NaN and warning differ.
     """
 
     def rule(
@@ -163,7 +164,7 @@ def _nanmean(
     *,
     where: object = UNGIVEN,
 ) -> Node:
-    """np.nanmean; it warns where there is nothing to average."""
+    """The rule of np.nanmean, which warns if there are no elements to average."""
     node = array_node(a, "nanmean")
     if not is_inexact(node.dtype):
         mask = True if where is UNGIVEN else where
@@ -181,7 +182,7 @@ def _nanmean(
 
 
 def _nan_spread_rule(name: str, plain: Rule) -> Rule:
-    """The rule of nanvar or nanstd, in two passes as in NumPy, of float16 in float32."""
+    """The rule of nanvar or nanstd, which reads the array twice; float16 is computed in float32."""
 
     def rule(
         a: object,
@@ -218,7 +219,7 @@ def _nan_spread_rule(name: str, plain: Rule) -> Rule:
 
 
 def _nan_spread(name: str, node: Node, axes: tuple[int, ...], dtype: Any, ddof: Any) -> Node:
-    """The mean squared distance from the mean of the elements that are not NaN."""
+    """The variance of the elements that are not NaN."""
     missing = _computed("isnan", node)
     whole = cast(node, SINGLE) if node.dtype == HALF and dtype is None else node
     wanted = whole.dtype if dtype is None else supported(np.dtype(dtype), name, user_location())
@@ -245,7 +246,7 @@ def _average(
     *,
     keepdims: object = UNGIVEN,
 ) -> Node | tuple[Node, ...]:
-    """np.average; it raises NumPy's error where weights sum to zero."""
+    """The rule of np.average, which raises NumPy's error if weights sum to zero."""
     node = array_node(a, "average")
     rank = len(node.shape)
     axes = tuple(range(rank)) if axis is None else normalize_axis_tuple(axis, rank, argname="axis")
@@ -278,10 +279,10 @@ def _weighted(
 
 
 def _along(node: Node, weights: Node, axis: Any, axes: tuple[int, ...]) -> Node:
-    """Weights of the shape of the array, or of some of its dimensions, that broadcast with it.
+    """The weights in a shape that broadcasts with the array.
 
     Raises:
-        TypeError: the shape is another, and no axis is given.
+        TypeError: the shapes of array and weights differ, and no axis is given.
         ValueError: the weights have other lengths than the axes.
     """
 
@@ -318,7 +319,7 @@ def _cov(
     *,
     dtype: Any = None,
 ) -> Node:
-    """np.cov without weights, of as many observations that degrees of freedom are left."""
+    """The rule of np.cov without weights; the degrees of freedom must be positive."""
     only_defaults("cov", fweights=fweights, aweights=aweights)
     usual = 0 if bias else 1
     left_out = degrees_of_freedom("cov", usual if ddof is None else ddof)
@@ -348,7 +349,7 @@ def _cov(
 
 
 def _corrcoef(x: object, y: object = None, rowvar: Any = True, *, dtype: Any = None) -> Node:
-    """np.corrcoef, clipped to numbers from -1 to 1, or to such parts."""
+    """The rule of np.corrcoef; results, or their parts, are clipped to -1 and 1."""
     made = _cov(x, y, rowvar, dtype=dtype)
     if not made.shape:
         return _computed("divide", made, made)
@@ -369,7 +370,7 @@ NAN_FOLDS: Final[dict[Callable[..., object], Rule]] = {
     np.nanvar: _nan_spread_rule("nanvar", REDUCTIONS[np.var]),
     np.nanstd: _nan_spread_rule("nanstd", REDUCTIONS[np.std]),
 }
-"""Folds that skip NaN."""
+"""The rules of folds that skip NaN."""
 FUNCTIONS: Final[dict[Callable[..., object], Rule]] = {
     **NAN_FOLDS,
     np.average: _average,

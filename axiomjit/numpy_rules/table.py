@@ -1,7 +1,7 @@
-"""The table from NumPy functions to rules, used by every NumPy front end.
+"""The table of rules by NumPy function, which all front ends use.
 
 A rule takes the arguments of the NumPy function, with arrays as nodes, and returns a node or a
-tuple of nodes. For an option that is not compiled it raises an error with the option's name. Each
+tuple of nodes. If an option is not compiled, the rule raises an error that names the option. Each
 family of functions has its own file.
 """
 
@@ -29,7 +29,7 @@ def _dot(a: object, b: object, out: object = None) -> Node:
 
 
 def _conj(a: object) -> Node:
-    """The method `conj`, which returns real arrays unchanged."""
+    """The rule of the method `conj`, which returns real arrays unchanged."""
     node = builder.as_node(a, "conj")
     return conjugated(node) if is_complex(node.dtype) else node
 
@@ -66,7 +66,7 @@ _METHODS: Final[dict[str, Rule]] = {
 
 
 def _lazy_rules(names: str) -> list[str]:
-    """The rules of modules that few programs need, imported on first use."""
+    """The names of modules with rules that few programs need; they are imported on first use."""
     return [f"axiomjit.numpy_rules.{name}" for name in names.split()]
 
 
@@ -81,8 +81,8 @@ METHODS: Final = LazyRegistry(
     _METHODS, "METHODS", *_lazy_rules("library elements indexing neighbours repeats sorting")
 )
 SCANS: Final[LazyRegistry[np.ufunc, Rule]] = LazyRegistry({}, "SCANS", *_lazy_rules("library"))
-"""Scans, by the ufunc whose `accumulate` they are."""
+"""For each ufunc, the rule of its `accumulate`."""
 REDUCEATS: Final[LazyRegistry[np.ufunc, Rule]] = LazyRegistry(
     {}, "REDUCEATS", *_lazy_rules("segments")
 )
-"""Reductions over segments, by the ufunc whose `reduceat` they are."""
+"""For each ufunc, the rule of its `reduceat`."""

@@ -1,11 +1,11 @@
-"""The time of a first call in a process that has compiled before, compared with `jax.jit`.
+"""Measure first calls in a process that has compiled before, and compare them with `jax.jit`.
 
 `python -m axiomjit.bench.compiling.cold` times first calls of ten small functions, alternating with
-JAX; each round uses new function objects. It prints medians in milliseconds of a first call, of its
-two parts (machine code by Numba and LLVM; tracing, passes, source and launch) and of JAX's first
-call, and the median of the ratios in each round. The last line has the geometric mean of the
-ratios, the last column the ratio of processor times of all threads, which depend less on other
-processes. Kernels on disk are not used.
+JAX; each round uses new function objects. The table has medians in milliseconds: of a first call,
+of its two parts (machine code by Numba and LLVM; tracing, passes, source and launch), and of JAX's
+first call. Two columns have the medians of ratios within a round: of times, and of processor times
+of all threads, which depend less on other processes. The last line has the geometric means. Kernels
+on disk are not used.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ JitFunction = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 class Cold(NamedTuple):
-    """Milliseconds of a first call."""
+    """The times of a first call in milliseconds."""
 
     total: float
     processor: float
     """The processor time of all threads."""
     machine: float = 0.0
-    """The time spent on making machine code."""
+    """The time of the compilation to machine code."""
 
 
 class Row(NamedTuple):
-    """Medians over rounds, in milliseconds; columns of JAX are NaN without JAX."""
+    """Medians over rounds, in milliseconds; the figures of JAX are NaN if JAX is not installed."""
 
     name: str
     total: float
@@ -50,13 +50,13 @@ class Row(NamedTuple):
     processor_ratio: float
 
     def figures(self) -> tuple[float, ...]:
-        """The columns of the table."""
+        """The figures of the table's columns, in order."""
         rest = self.total - self.machine
         return self.total, self.machine, rest, self.jax, self.ratio, self.processor_ratio
 
 
 class Peer(NamedTuple):
-    """JAX's module and functions."""
+    """JAX's NumPy module and its functions for compiling and for waiting."""
 
     module: Any
     jit: JitFunction
@@ -64,7 +64,7 @@ class Peer(NamedTuple):
 
 
 def jax_peer() -> Peer | None:
-    """JAX with doubles, on the CPU; None if it is not installed."""
+    """JAX with doubles, on the CPU; None if JAX is not installed."""
     try:
         import jax
     except ImportError:
@@ -75,7 +75,7 @@ def jax_peer() -> Peer | None:
 
 
 def cold_call(small: Small) -> Cold:
-    """Time a call of a new function, without kernels in memory."""
+    """Time the first call of a new function, without kernels in memory."""
     from axiomjit.runtime.codegen.compile_source import CompiledKernel, compile_source
 
     made: list[CompiledKernel] = []
@@ -98,14 +98,14 @@ def cold_call(small: Small) -> Cold:
 
 
 def peer_call(peer: Peer, small: Small) -> Cold:
-    """Time JAX's first call of a new function."""
+    """Time the first call of a new function by JAX."""
     operands = [peer.module.asarray(x) for x in small.operands()]
     function = small.over(peer.module)
     return timed(lambda: peer.wait(peer.jit(function)(*operands)))
 
 
 def timed(call: Callable[[], object]) -> Cold:
-    """The time of a call."""
+    """The time and the processor time of a call."""
     start, processor = time.perf_counter(), time.process_time()
     call()
     total = time.perf_counter() - start
@@ -135,7 +135,7 @@ def measure(small: Small, peer: Peer | None, rounds: int) -> Row:
 
 
 def main() -> None:
-    """Print the table."""
+    """Measure all functions and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=9)
     rounds = parser.parse_args().rounds
@@ -151,7 +151,7 @@ def main() -> None:
 
 
 def line(name: str, figures: Sequence[float]) -> str:
-    """A line of the table: milliseconds, then two ratios."""
+    """A line of the table, with milliseconds and then two ratios."""
     cells = [f"{figure:.1f}" for figure in figures[:-2]] + [
         f"{figure:.2f}" for figure in figures[-2:]
     ]

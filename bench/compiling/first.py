@@ -1,10 +1,11 @@
-"""The time of a process's first call, without or with kernels on disk.
+"""Measure the first call of a process, without or with kernels on disk.
 
-`python -m axiomjit.bench.compiling.first` starts processes in turn: one calls `2 * x + y` of 1000
-doubles with axiomjit, one with JAX; given the root of another clone, a third one uses the axiomjit
-there. It prints medians in milliseconds of the import, of the first call, which imports Numba, and
-of both, and the medians of the ratios in each round. With `--warm` an earlier process has stored
-its kernels on disk. Byte code of all libraries is kept between processes.
+`python -m axiomjit.bench.compiling.first` starts processes in turns. Each process computes `2 * x +
+y` of 1000 doubles, with axiomjit or with JAX. If `--other` names the root of another clone, a third
+process uses the axiomjit of that clone. The table has medians in milliseconds: of the import, of
+the first call, which imports Numba, and of their sum; and the medians of the ratios within a round.
+With `--warm`, an earlier process has stored the kernels on disk. The byte code of all libraries is
+kept between processes.
 """
 
 from __future__ import annotations
@@ -39,22 +40,22 @@ JAX: Final = PROGRAM.format(
 
 
 class First(NamedTuple):
-    """Times of a process in milliseconds."""
+    """The times of the import and of the first call of a process, in milliseconds."""
 
     importing: float
     call: float
 
     @property
     def both(self) -> float:
-        """The time from the start to the first result."""
+        """The time from the start of the import to the first result."""
         return self.importing + self.call
 
 
 def first_call(program: str, root: Path, kernels: Path, code: Path) -> First:
-    """Run a program in a new process, with folders for kernels and for byte code.
+    """Run a program in a new process, with folders for its kernels and its byte code.
 
     Raises:
-        CalledProcessError: the process failed.
+        CalledProcessError: the process ended with an error.
     """
     folders = {"AXIOMJIT_CACHE_DIR": str(kernels), "PYTHONPYCACHEPREFIX": str(code)}
     others = {"PYTHONDONTWRITEBYTECODE": "", "JAX_PLATFORMS": "cpu", "PYTHONPATH": str(root)}
@@ -70,7 +71,7 @@ def first_call(program: str, root: Path, kernels: Path, code: Path) -> First:
 def measure(
     programs: Mapping[str, tuple[str, Path]], rounds: int, *, warm: bool = False
 ) -> dict[str, list[First]]:
-    """Run all programs in each round; the first round fills file caches."""
+    """Run all programs in each round; the first round, which is not counted, fills file caches."""
     found: dict[str, list[First]] = {name: [] for name in programs}
     with tempfile.TemporaryDirectory() as folder:
         code = Path(folder, "code")
@@ -84,7 +85,7 @@ def measure(
 
 
 def main() -> None:
-    """Print the table."""
+    """Measure all programs and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--other", type=Path, help="the root of another clone")

@@ -1,4 +1,4 @@
-"""Ten small functions, for NumPy and JAX alike."""
+"""Ten small functions for NumPy and for JAX."""
 
 from __future__ import annotations
 
@@ -13,18 +13,17 @@ ROWS: Final = SHAPE[0]
 
 
 class Small(NamedTuple):
-    """A function of two arrays of doubles, written over a module with NumPy's names."""
+    """A function of two arrays of doubles, for any module that has NumPy's names."""
 
     name: str
     flat: bool
-    """True if its operands are vectors, not matrices."""
+    """True if the operands are vectors, False if they are matrices."""
     over: Callable[[ModuleType], Callable[[Any, Any], Any]]
-    """Makes the function over a module; each call makes a new function, which is not compiled
-    yet.
+    """Makes the function for a module; each call makes a new, uncompiled function.
     """
 
     def operands(self) -> tuple[np.ndarray, np.ndarray]:
-        """Two arrays."""
+        """The two arguments of the function."""
         values = np.random.default_rng(5).uniform(0.5, 2.0, (2, *SHAPE))
         x, y = values.reshape(2, -1) if self.flat else values
         return x, y

@@ -1,4 +1,4 @@
-"""The report of runs: tables, charts and HTML pages.
+"""The reports of a run: tables, charts and HTML pages.
 
 May import `base`, `bench.suite`.
 """

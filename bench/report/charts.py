@@ -1,4 +1,4 @@
-"""The charts of a run: ratios case by case, the roofline, and curves of times."""
+"""The charts of a run: the ratios of each case, the roofline, and curves of times."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ from axiomjit.bench.suite.records import Case, Cost, Limits, Run, Timing
 
 # Bars of ratios beyond these limits end at the edge; tooltips and table show the numbers.
 FASTEST, SLOWEST = 0.01, 30.0
-TALLEST: Final = 1e4
-"""The largest ratio of speeds drawn to scale; slower cases are drawn at the edge."""
-SMALLEST: Final = 1e-3
-"""The share of the bound below which a case is drawn at the edge."""
+MAX_SPEED_RATIO: Final = 1e4
+"""The largest ratio of two speeds on the axis; slower cases are drawn at the edge."""
+MIN_BOUND_SHARE: Final = 1e-3
+"""The smallest share of the bound on the axis; cases below it are drawn at the edge."""
 DASHES: Final = 5
 """The number of dash patterns for lines in page.css."""
 SHAPES = {WIN: "circle", TIE: "square", LOSS: "diamond"}
@@ -56,7 +56,7 @@ MEANING = (
 
 
 def ratio_bars(ranking: Ranking, colours: Mapping[str, str]) -> Markup:
-    """Return a row per case, by group: a bar per peer from 1 to axiomjit's time over the peer's."""
+    """Return a row for each case; its bars are axiomjit's ratios to the times of peers."""
     ratios = [ratio for case in ranking.cases for ratio in ranking.ratios(case)]
     ends = [end for r in ratios for end in (r.low, r.high) if isfinite(end) and end > 0]
     low, high = min([*ends, 0.5]), max([*ends, 2.0])
@@ -119,7 +119,7 @@ def _bar(case: Case, found: PeerRatio, style: str, scale: LogScale) -> Markup:
 
 
 class Work(Record):
-    """A case with the cost of its plan and its time."""
+    """A case, the cost of its plan, and the time of its call."""
 
     case: Case
     cost: Cost
@@ -132,23 +132,23 @@ class Work(Record):
 
     @property
     def intensity(self) -> float:
-        """Return the operations of the plan per byte."""
+        """Return the number of operations of the plan per byte that it moves."""
         return self.cost.flops / max(self.moved, 1)
 
     @property
     def speed(self) -> float:
-        """Return its operations per second."""
+        """Return the number of operations per second."""
         return self.cost.flops / self.time.median_s
 
 
 def works(ranking: Ranking) -> list[Work]:
-    """Return the cases that have a plan and a time."""
+    """Return the work of the cases that have a plan and a time."""
     pairs = ((case, ranking.time(case)) for case in ranking.cases)
     return [Work(case, case.cost, time) for case, time in pairs if case.cost and time]
 
 
 def roofline(ranking: Ranking, limits: Limits | None) -> Markup | None:
-    """Plot speed against arithmetic intensity, under the machine's limits; None without points."""
+    """Plot speed against arithmetic intensity, with the machine's limits; None without points."""
     points = sorted((w for w in works(ranking) if w.cost.flops), key=lambda w: w.intensity)
     if not points:
         return None
@@ -157,7 +157,7 @@ def roofline(ranking: Ranking, limits: Limits | None) -> Markup | None:
     across = log_scale((p.intensity for p in points), 1.6)
     # The axes show all limits; a call on ten elements may be far below the lowest speed drawn.
     roofs = [*peaks.values(), *(rate * across.low for rate in rates.values())]
-    floor = max([*(p.speed for p in points), *roofs]) / TALLEST
+    floor = max([*(p.speed for p in points), *roofs]) / MAX_SPEED_RATIO
     up = log_scale([*(max(p.speed, floor) for p in points), *roofs], 1.6)
     x = Axis("operations per byte moved", across, lambda v: f"{v:.3g}", most=8)
     chart = Chart("Roofline", x, Axis("operations per second", up, lambda v: short(v, COUNT)))
@@ -183,7 +183,7 @@ def _draw_roofs(
     across: LogScale,
     up: LogScale,
 ) -> Iterator[Markup]:
-    """Draw a line per limit, arithmetic first, the highest first; yield the legend's entries."""
+    """Draw a line for each limit, arithmetic before bandwidth; yield the entries of the legend."""
     roofs = []
     for dtype, peak in sorted(peaks.items(), key=lambda pair: -pair[1]):
         name = f"{count(peak, 'flop/s')} of {dtype}"
@@ -201,13 +201,13 @@ def _draw_roofs(
 
 
 def bound_strip(ranking: Ranking) -> Markup | None:
-    """Plot the share of its bound that each case reaches, a line per group; None without bounds."""
+    """Plot the share of the bound that each case reaches, by group; None without bounds."""
     pairs = ((case, ranking.time(case)) for case in ranking.cases)
     shares = [(case, t, t.of_bound) for case, t in pairs if t is not None and t.of_bound]
     if not shares:
         return None
     groups = list(dict.fromkeys(case.group for case, _, _ in shares))
-    floor = max(min(0.1, *(part for _, _, part in shares)), SMALLEST)
+    floor = max(min(0.1, *(part for _, _, part in shares)), MIN_BOUND_SHARE)
     scale = LogScale(floor / 1.3, max(1.5, *(1.3 * part for _, _, part in shares)))
     x = Axis("share of the bound", scale, lambda v: f"{100 * v:.3g} %", most=4)
     y = Axis("", Bands(len(groups)), lambda v: shorten(groups[int(v)], 16))
@@ -227,7 +227,7 @@ def _mark_case(
     least: tuple[float, float],
     tip: str,
 ) -> None:
-    """Mark a case by its verdict; a point below the least values is a hollow mark at the edge."""
+    """Mark a case by its verdict; a point below the smallest values is hollow and at the edge."""
     verdict, beyond = ranking.verdict(case), point[0] < least[0] or point[1] < least[1]
     chart.mark(
         max(point[0], least[0]),
@@ -241,7 +241,7 @@ def _mark_case(
 
 
 class Stage(Record):
-    """A time before the steady state: its field in `Run`, its title, and its meaning."""
+    """A time before the steady state: its field in `Run`, its title and its meaning."""
 
     field: str
     title: str
@@ -256,13 +256,13 @@ STAGES = (
 
 
 def stage_time(run: Run | None, stage: Stage) -> float | None:
-    """Return the seconds that a run took for a stage, None if it has none."""
+    """Return the seconds of a stage in a run; None if the run has no such time."""
     value: float | None = getattr(run, stage.field) if run else None
     return value
 
 
 def compile_curves(cases: Sequence[Case], colours: Mapping[str, str]) -> Markup | None:
-    """Plot, for each stage, the share of cases that are ready after a time; a curve per peer."""
+    """Plot, for each stage, the share of cases that are ready after a time; peers have curves."""
     drawn = ((stage, _stage_curves(cases, colours, stage)) for stage in STAGES)
     return panels((panel(s.title, s.meaning, c) for s, c in drawn if c), colours)
 
@@ -295,7 +295,7 @@ def _stage_curves(cases: Sequence[Case], colours: Mapping[str, str], stage: Stag
 
 
 def size_curves(ranking: Ranking, colours: Mapping[str, str]) -> Markup | None:
-    """Plot the time of a call against the number of elements, per series; a line per peer."""
+    """Plot the time of a call against the number of elements, for each series; peers have lines."""
     series: dict[str, list[Case]] = {}
     for case in ranking.cases:
         if case.series:

@@ -1,4 +1,4 @@
-"""The document around a page: head, style, script, sections, and the form that filters them."""
+"""The HTML document around the parts of a page, with the form that filters them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class Section(Record):
-    """A part of a page, which the links at the top lead to; `name` is its anchor."""
+    """A part of a page with a heading; `name` is its anchor, to which a link at the top leads."""
 
     name: str
     title: str
@@ -33,7 +33,7 @@ def document(
     parts: Sequence[Section | Markup],
     cautions: Iterable[str],
 ) -> Markup:
-    """Return a whole page."""
+    """Return an HTML page."""
     head = tag(
         "head",
         tag("meta", charset="utf-8"),
@@ -65,7 +65,7 @@ def _asset(name: str) -> Markup:
 
 
 def controls(threads: Iterable[int], groups: Iterable[str], peers: Iterable[str]) -> Markup:
-    """Return the form that filters all parts below; it is hidden until page.js runs."""
+    """Return the form that filters all later parts of a page; it is hidden until page.js runs."""
     numbers = [(str(number), amount(number, "thread")) for number in threads]
     choices = [("", "all"), *((group, group) for group in dict.fromkeys(groups))]
     boxes = [
@@ -92,12 +92,12 @@ def _select(name: str, options: Iterable[tuple[str, str]]) -> Markup:
 
 
 def each(parts: Mapping[int, T], draw: Callable[[T], Markup | None], absent: str) -> Markup:
-    """Return a drawing for each number of threads; page.js shows the chosen one.
+    """Return a drawing for each number of threads; page.js shows the chosen drawing.
 
     Args:
-        parts: the argument of `draw`, by number of threads.
-        draw: returns None if there is nothing to show.
-        absent: the text that is shown then.
+        parts: the argument of `draw` for each number of threads.
+        draw: a function that returns a drawing, or None if there is nothing to draw.
+        absent: the text that is shown in place of a missing drawing.
     """
     drawn = []
     for threads, part in parts.items():

@@ -1,4 +1,4 @@
-"""The report of a run: one self-contained HTML file."""
+"""The report of a run as one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ from axiomjit.bench.suite.records import (
 )
 
 COLOURS: Final = 9
-"""The number of colours in page.css; further peers share them."""
-WORDS: Final = {WIN: "won", TIE: "level", LOSS: "lost"}
-SIGNS: Final = {TIE: "≈", LOSS: "▲"}
-LETTERS: Final = 44
-"""Most letters shown of a function; the tooltip shows its full text."""
+"""The number of colours in page.css; with more peers, colours repeat."""
+VERDICT_WORDS: Final = {WIN: "won", TIE: "level", LOSS: "lost"}
+VERDICT_SIGNS: Final = {TIE: "≈", LOSS: "▲"}
+MAX_FUNCTION_LETTERS: Final = 44
+"""The largest number of letters of a function that are shown; the tooltip has the full text."""
 
 
 def page(result: Result) -> Markup:
@@ -75,7 +75,7 @@ def page(result: Result) -> Markup:
 
 
 def _about(result: Result) -> list[str]:
-    """Return two lines: the machine with the date, and the versions."""
+    """Return a line with the machine and the date, and a line with the versions."""
     env, cases = result.environment, amount(len(result.cases), "case")
     commit = env.commit[:10] if env.commit else "unknown"
     return [
@@ -115,7 +115,7 @@ def _cautions(result: Result) -> Iterator[str]:
 
 
 def _summary(result: Result, rankings: Sequence[Ranking]) -> Section:
-    """Return the scores by peer and number of threads, the absent results, and means by group."""
+    """Return the section with scores by peer and threads, missing results, and means by group."""
     blocks = []
     for ranking in rankings:
         cards = [_card(ranking, peer) for peer in ranking.peers]
@@ -140,7 +140,7 @@ def _card(ranking: Ranking, peer: str) -> Markup | None:
     if found is None:
         return None
     total, parts, counts = sum(found.verdicts.values()), [], []
-    for verdict, word in WORDS.items():
+    for verdict, word in VERDICT_WORDS.items():
         number = found.verdicts[verdict]
         if number:
             parts.append(tag("i", class_=verdict, style=f"width:{percent(number / total)}"))
@@ -157,7 +157,7 @@ def _card(ranking: Ranking, peer: str) -> Markup | None:
 
 
 def _absences(result: Result) -> Iterator[Markup]:
-    """Yield the peers without any time, the cases axiomjit does not run, and unusable results."""
+    """Yield the peers without times, the cases that axiomjit does not run, and wrong results."""
     timed = (OURS, *rivals(result))
     for peer in result.peers:
         if peer.name not in timed:
@@ -182,7 +182,7 @@ def _absences(result: Result) -> Iterator[Markup]:
 
 
 def _by_group(result: Result, rankings: Sequence[Ranking]) -> Markup:
-    """Return a table of geometric means by group, for each number of threads."""
+    """Return a table of geometric means by group and number of threads."""
     rows: list[list[object]] = []
     for group, members in rankings[0].groups.items():
         for ranking in rankings:
@@ -200,13 +200,15 @@ def _cases(result: Result, rankings: Mapping[int, Ranking]) -> Section:
     )
     footnotes = Footnotes(result, (peer.name for peer in result.peers))
     tables = each(rankings, lambda ranking: _case_table(ranking, footnotes), "No cases.")
-    lines = [tag("li", tag("b", n.letter), f" {n.what}: {n.why}") for n in footnotes.notes]
+    lines = [
+        tag("li", tag("b", n.letter), f" {n.subject}: {n.short_reason}") for n in footnotes.notes
+    ]
     below = tag("ul", *lines, class_="notes small quiet") if lines else None
     return Section("cases", "Cases, losses first", join(tag("p", words), tables, below))
 
 
 def _case_table(ranking: Ranking, footnotes: Footnotes) -> Markup:
-    """Return a row per case: axiomjit's time, the ratio to each peer, the share of the bound."""
+    """Return a table with axiomjit's time of each case, its ratios to peers and its bound share."""
     head = [
         _head("case", "text"),
         _head("axiomjit", "number", "steady"),
@@ -221,7 +223,7 @@ def _case_table(ranking: Ranking, footnotes: Footnotes) -> Markup:
 
 
 def _head(name: str, kind: str, note: str | None = None, **data: object) -> Markup:
-    """Return a heading that sorts its column when clicked."""
+    """Return a heading that sorts its column when it is clicked."""
     below = tag("span", note, class_="quiet") if note else None
     return tag("th", tag("button", name, below, type="button"), scope="col", data_kind=kind, **data)
 
@@ -236,14 +238,14 @@ def _case_row(case: Case, ranking: Ranking, footnotes: Footnotes) -> Markup:
         _number(time, ours.median_s if ours else None),
         *(_ratio(case, peer, ranking, footnotes) for peer in ranking.peers),
         _number(_share(bound), bound),
-        tag("td", shorten(case.text, LETTERS), class_="quiet", title=case.text),
+        tag("td", shorten(case.text, MAX_FUNCTION_LETTERS), class_="quiet", title=case.text),
         data_case=case.name,
         data_group=case.group,
     )
 
 
 def _number(text: object, value: float | None, style: str = "", **data: object) -> Markup:
-    """Return a cell that is sorted by `value`, or last if that is None."""
+    """Return a table cell that sorts by `value`; a cell with None sorts last."""
     key = None if value is None else f"{value:.6g}"
     return tag("td", text, class_=f"number {style}".strip(), data_value=key, **data)
 
@@ -253,14 +255,16 @@ def _ratio(case: Case, peer: str, ranking: Ranking, footnotes: Footnotes) -> Mar
     if found is None:
         return _number(_why_not(case, peer, footnotes), None, data_peer=peer)
     verdict = found.verdict
-    sign = None if verdict == WIN else tag("b", SIGNS[verdict], role="img", aria_label=verdict)
+    sign = (
+        None if verdict == WIN else tag("b", VERDICT_SIGNS[verdict], role="img", aria_label=verdict)
+    )
     interval = tag("small", f"{digits(found.low)}–{digits(found.high)}", class_="quiet")
     text = join(sign, digits(found.ratio), interval)
     return _number(text, found.ratio, verdict, data_peer=peer)
 
 
 def _why_not(case: Case, peer: str, footnotes: Footnotes) -> Markup:
-    """Return the letter of the reason why a peer has no time; a dash if there is no reason."""
+    """Return the letter of the reason why a peer has no time; a dash without a reason."""
     run = case.run(peer)
     if run is None or run.timings:
         return tag("span", "–", class_="quiet")
@@ -301,7 +305,7 @@ def _machine(result: Result, rankings: Mapping[int, Ranking]) -> Section:
 
 
 def _work_numbers(ranking: Ranking) -> Markup:
-    """Return a table of each case's operations and bytes, by axiomjit's plan, and its speed."""
+    """Return a table of the operations and bytes of each case's plan, and its speed."""
     rows = []
     for work in works(ranking):
         run, taken_s = work.case.run(OURS), work.time.median_s

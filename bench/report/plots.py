@@ -1,8 +1,8 @@
-"""The parts of pages: charts as SVG that fills its box, tables, and legends.
+"""The parts of pages: charts as SVG, tables and legends.
 
-Positions in a chart are percentages, text and marks have a fixed size. An `<svg>` without a view
-box spans the area between the axes; labels are outside it, in the padding of the frame. So a phone
-and a wide screen show marks and type of the same size, without a script.
+Positions in a chart are percentages, and text and marks have a fixed size. An `<svg>` without a
+view box fills the area between the axes; labels are outside this area, in the padding of the frame.
+Hence a phone and a wide screen show marks and text of the same size, without a script.
 """
 
 from __future__ import annotations
@@ -19,19 +19,20 @@ VOID = frozenset({"br", "input", "link", "meta", "wbr"})
 
 
 class Markup(str):
-    """A text that is already HTML or SVG and is not escaped again."""
+    """A text that is HTML or SVG already, and is not escaped again."""
 
     __slots__ = ()
 
 
 def tag(name: str, /, *children: object, **attributes: object) -> Markup:
-    """Return one element.
+    """Return an element of HTML or SVG.
 
     Args:
-        name: of the element.
-        *children: markup is not changed, text is escaped, None is left out.
-        **attributes: underscores stand for hyphens, a trailing one is dropped (`class_`); None and
-            False leave the attribute out, True writes it without a value.
+        name: the name of the element.
+        *children: the content; text is escaped, markup is not, and None is left out.
+        **attributes: the attributes; in a name, underscores stand for hyphens and a last underscore
+            is dropped (`class_`). None and False leave the attribute out, True writes it without a
+            value.
     """
     parts = [name]
     for key, value in attributes.items():
@@ -44,7 +45,7 @@ def tag(name: str, /, *children: object, **attributes: object) -> Markup:
 
 
 def join(*children: object) -> Markup:
-    """Return markup and escaped text, concatenated."""
+    """Return the concatenation of markup and escaped text."""
     return Markup(
         "".join(
             child if isinstance(child, Markup) else escape(_text(child), quote=False)
@@ -67,7 +68,7 @@ def _text(value: object) -> str:
 
 
 LEAST_SPAN: Final = 4.0
-"""The smallest factor that a logarithmic axis spans, so that noise does not fill a plot."""
+"""The smallest ratio of a logarithmic axis's ends, so that noise does not fill a plot."""
 
 # Ticks within a decade, the finest division first.
 MANTISSAS = (
@@ -113,17 +114,16 @@ class LinearScale(Record):
         return (min(max(value, self.low), self.high) - self.low) / (self.high - self.low)
 
     def ticks(self, most: int) -> list[float]:
-        """Return at most `most` values at equal distances, both ends among them."""
+        """Return `most` values at equal distances, with both ends."""
         return [self.low + (self.high - self.low) * step / (most - 1) for step in range(most)]
 
 
 def log_scale(values: Iterable[float], margin: float = 1.2) -> LogScale:
-    """Return a scale that shows all values, with a margin at both ends.
+    """Return a logarithmic scale for all values, with a margin at both ends.
 
     Args:
-        values: only positive, finite values count.
-        margin: the factor left free at both ends, larger if the scale would span less than
-            LEAST_SPAN.
+        values: the values; only positive and finite values count.
+        margin: the factor of free space at both ends; it grows until the scale spans LEAST_SPAN.
     """
     seen = [value for value in values if isfinite(value) and value > 0] or [1.0]
     margin = max(margin, sqrt(LEAST_SPAN * min(seen) / max(seen)))
@@ -131,12 +131,12 @@ def log_scale(values: Iterable[float], margin: float = 1.2) -> LogScale:
 
 
 class Bands(Record):
-    """An axis of names, from the top: value k is the middle of band k."""
+    """An axis of names in bands from top to bottom; value k is the middle of band k."""
 
     count: int
 
     def place(self, value: float) -> float:
-        """Return the position of a name, from the bottom."""
+        """Return the position of a name, from 0 at the bottom to 1 at the top."""
         return 1 - (value + 0.5) / self.count
 
     def ticks(self, most: int) -> list[float]:
@@ -145,7 +145,7 @@ class Bands(Record):
 
 
 class Axis(Record):
-    """A scale with its title, and the format of its ticks."""
+    """A scale, its title, the format of its ticks, and the largest number of ticks."""
 
     title: str
     scale: LogScale | LinearScale | Bands
@@ -154,7 +154,7 @@ class Axis(Record):
 
 
 class Chart:
-    """Two axes, and the lines and marks between them; positions are values of the axes."""
+    """A chart of lines and marks between two axes; positions are values on the axes."""
 
     def __init__(self, title: str, x: Axis, y: Axis) -> None:
         self.title, self.x, self.y = title, x, y
@@ -175,7 +175,7 @@ class Chart:
         self.marks.append(drawn)
 
     def curve(self, points: Iterable[tuple[float, float]], style: str, peer: str) -> None:
-        """Add a line through points, which is hidden together with its peer."""
+        """Add a line through points; the page hides it together with its peer."""
         places = ((self.x.scale.place(x), self.y.scale.place(y)) for x, y in points)
         pairs = " ".join(f"{100 * x:.2f},{100 * (1 - y):.2f}" for x, y in places)
         line = tag("polyline", points=pairs, class_=style, vector_effect="non-scaling-stroke")
@@ -192,17 +192,17 @@ class Chart:
         self.lines.append(tag("g", drawn, data_peer=peer))
 
     def segment(self, start: tuple[float, float], end: tuple[float, float], style: str) -> None:
-        """Add a straight line."""
+        """Add a straight line between two points."""
         (x1, y1), (x2, y2) = self._place(*start), self._place(*end)
         self.lines.append(tag("line", class_=style, x1=x1, y1=y1, x2=x2, y2=y2))
 
     def rule(self, style: str, x: float) -> None:
-        """Add an upright line through the whole area."""
+        """Add a vertical line through the entire area."""
         at = percent(self.x.scale.place(x))
         self.lines.append(tag("line", class_=style, x1=at, y1="100%", x2=at, y2="0%"))
 
     def draw(self, height: int, style: str = "") -> Markup:
-        """Return grid, ticks and titles, then the lines, then the marks."""
+        """Return the chart as markup: the grid, then lines, then marks in front."""
         lines, labels = [], []
         for tick in self.x.scale.ticks(self.x.most):
             at = percent(self.x.scale.place(tick))
@@ -239,19 +239,19 @@ class Chart:
 
 
 def panel(title: str, text: str, chart: Markup) -> Markup:
-    """Return a chart with a heading and a line above it."""
+    """Return a chart below a heading and a line of text."""
     return tag("figure", tag("figcaption", tag("h3", title), tag("p", text)), chart)
 
 
 def panels(drawn: Iterable[Markup], colours: Mapping[str, str]) -> Markup | None:
-    """Return panels beside each other, below a legend of their lines; None without panels."""
+    """Return panels side by side, below a legend of their lines; None without panels."""
     found = list(drawn)
     lines = ((f"line {style}", name) for name, style in colours.items())
     return join(legend(lines), tag("div", *found, class_="panels")) if found else None
 
 
 def legend(entries: Iterable[tuple[str, str]]) -> Markup:
-    """Return a legend of colours, from pairs of a CSS class and a name."""
+    """Return a legend of colours; an entry is a CSS class and a name."""
     items = (tag("li", tag("i", class_=style), name) for style, name in entries)
     return tag("ul", *items, class_="legend")
 
@@ -262,13 +262,13 @@ def table(
     rows: Iterable[Sequence[object] | Markup],
     **attributes: object,
 ) -> Markup:
-    """Return a table in a scrolling box; a line below says so where columns are hidden.
+    """Return a table in a scrolling box, above a hint for hidden columns.
 
     Args:
-        caption: for screen readers.
-        head: the headings, as text or as whole cells.
-        rows: the cells of each row, its name first; or a whole row.
-        **attributes: of the table.
+        caption: the caption for screen readers.
+        head: the headings, as texts or as cells.
+        rows: the rows; a row is its cells, with its name first, or markup.
+        **attributes: the attributes of the table.
     """
     heads = (h if isinstance(h, Markup) else tag("th", h, scope="col") for h in head)
     body = (
@@ -290,7 +290,7 @@ def table(
 
 
 def numbers(caption: str, head: Iterable[str], rows: Iterable[Sequence[object]]) -> Markup:
-    """Return the table of a chart's numbers, folded away."""
+    """Return the table of a chart's numbers, hidden until it is clicked."""
     return folded("The numbers", table(caption, head, rows))
 
 

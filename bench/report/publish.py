@@ -1,4 +1,4 @@
-"""The documents of the newest kept result: a chart, the README's summary, the full tables."""
+"""The documents of a result: a chart, the summary in the README, and the full tables."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from axiomjit.bench.suite.records import NUMPY, Case, Result, write_text
 README, PERFORMANCE = Path("README.md"), Path("docs/performance.md")
 CHART: Final = Path("docs/performance.svg")
 ALT_TEXT: Final = "Axiomjit's time divided by that of other libraries, by group of cases"
-LETTERS: Final = 100
+LINE_LETTERS: Final = 100
 START: Final = "<!-- axiomjit bench report --publish -->\n"
 END: Final = "<!-- end -->\n"
 WIDTH: Final = 840
 MARGIN: Final = 24
 LEFT, RIGHT, BOTTOM = 190, MARGIN, 52
 FIRST, LINE, HEAD = 28, 22, 38
-"""The position of the legend, the distance of its lines, and that of the axes below it."""
-LEAD: Final = "axiomjit's time divided by that of"
+"""The position of the legend, the distance of its lines, and the distance to the axes."""
+LEGEND_TEXT: Final = "axiomjit's time divided by that of"
 ROW: Final = 21
 NAME_LETTERS: Final = 16
-"""The longest name in letters."""
-LANE: Final = 3.2
-"""The vertical distance of marks in a row, so that equal ratios do not hide each other."""
-ADVANCE: Final = 7.2
+"""The largest number of letters of a name."""
+MARK_DISTANCE: Final = 3.2
+"""The vertical distance between marks of a row, so that equal ratios do not hide each other."""
+LETTER_WIDTH: Final = 7.2
 """The approximate width of a letter in the legend."""
 SHAPES: Final = (
     "M-5.5,0a5.5,5.5 0 1,0 11,0a5.5,5.5 0 1,0 -11,0z",
@@ -67,7 +67,7 @@ text { font: 13px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; fill
 
 
 def publish(result: Result, root: Path) -> list[Path]:
-    """Write the documents of a result below a folder; return the paths of the files written.
+    """Write the documents of a result below the folder `root`; return the written paths.
 
     Raises:
         BenchError: a document is missing, has no marked part, or cannot be written.
@@ -79,7 +79,7 @@ def publish(result: Result, root: Path) -> list[Path]:
 
 
 def documents(result: Result, root: Path) -> dict[Path, str]:
-    """Return the text of each file: the chart, and two documents with their marked parts replaced.
+    """Return the texts of the chart and of two documents with replaced marked parts.
 
     Raises:
         BenchError: a document is missing, or has no marked part.
@@ -104,7 +104,7 @@ def _with_part(path: Path, part: str) -> str:
 
 
 def brief(result: Result) -> str:
-    """Return the README's summary in Markdown: losses by name, the chart, geometric means."""
+    """Return the README's summary in Markdown: the chart, the lost cases, and geometric means."""
     ranking = Ranking(result, result.threads[-1])
     lost = [case for case in ranking.losses_first() if ranking.verdict(case) == LOSS]
     to_numpy = [case for case in lost if ranking.lost(case, NUMPY)]
@@ -134,12 +134,14 @@ def brief(result: Result) -> str:
         f"{environment.cpu}, {amount(ranking.threads, 'thread')}, load "
         f"{environment.load_start:.1f} to {environment.load_end:.1f}, {environment.date[:10]}"
     )
-    texts = [textwrap.fill(line, LETTERS, break_on_hyphens=False) for line in [*lines, f"{where}."]]
+    texts = [
+        textwrap.fill(line, LINE_LETTERS, break_on_hyphens=False) for line in [*lines, f"{where}."]
+    ]
     return "\n\n".join([f"![{ALT_TEXT}]({CHART.as_posix()})", *texts]) + "\n"
 
 
 def _named(ranking: Ranking, cases: Sequence[Case], peers: Sequence[str]) -> dict[str, str]:
-    """Return, for each library that is faster in some case, those cases, the worst ratio first."""
+    """Return, for each library, the cases in which it is fastest, the worst ratio first."""
     found: dict[str, list[tuple[float, str]]] = {peer: [] for peer in peers}
     for case in cases:
         lost = [r for r in ranking.ratios(case) if r.peer in found and r.verdict == LOSS]
@@ -152,10 +154,10 @@ def _named(ranking: Ranking, cases: Sequence[Case], peers: Sequence[str]) -> dic
 
 
 def group_chart(result: Result) -> str:
-    """Return the geometric means of a result, by group and over all cases, as the text of an SVG.
+    """Return a chart of a result's geometric means, by group and over all cases, as SVG.
 
-    A mark is axiomjit's time divided by a library's, in the mean over the cases that both run,
-    with all threads.
+    A mark is the mean ratio of axiomjit's time to a library's, with all threads, over the cases
+    that both run.
 
     Raises:
         BenchError: no library has a time.
@@ -179,7 +181,7 @@ def group_chart(result: Result) -> str:
         tag("title", title),
         tag("style", Markup(STYLE)),
         tag("rect", width=WIDTH, height=height, rx=8, class_="ground"),
-        tag("text", LEAD, x=MARGIN, y=FIRST),
+        tag("text", LEGEND_TEXT, x=MARGIN, y=FIRST),
         *entries,
         _axes(scale, top, ROW * len(rows)),
         *(_row(*row, top + ROW * k, peers, scale) for k, row in enumerate(rows)),
@@ -197,10 +199,10 @@ def _x(scale: LogScale, ratio: float) -> float:
 
 
 def _legend(peers: Sequence[str]) -> tuple[list[Markup], int]:
-    """Return the legend, a mark and a name for each peer, and the y position of its last line."""
-    at, y, found = MARGIN + ADVANCE * len(LEAD) + 8, FIRST, []
+    """Return the legend, with a mark and a name for each peer, and its last line's y position."""
+    at, y, found = MARGIN + LETTER_WIDTH * len(LEGEND_TEXT) + 8, FIRST, []
     for k, peer in enumerate(peers):
-        width = 36 + ADVANCE * len(peer)
+        width = 36 + LETTER_WIDTH * len(peer)
         if at + width > WIDTH:
             at, y = float(MARGIN), y + LINE
         found += [_mark(k, at + 6, y - 4.5), tag("text", peer, x=at + 18, y=y)]
@@ -209,7 +211,7 @@ def _legend(peers: Sequence[str]) -> tuple[list[Markup], int]:
 
 
 def _axes(scale: LogScale, top: int, height: int) -> Markup:
-    """Return the scale, with labels for the sides on which axiomjit is faster and slower."""
+    """Return the axis, with labels for the sides on which axiomjit is faster and slower."""
     one, end = _x(scale, 1.0), top + height
     rest = WIDTH - RIGHT - one
     parts = [tag("rect", x=one, y=top, width=rest, height=height, class_="slower")]
@@ -235,7 +237,7 @@ def _row(
     peers: Sequence[str],
     scale: LogScale,
 ) -> Markup:
-    """Return a row: the group's name, and a mark for each library."""
+    """Return a row of the chart: the name of the group, and a mark for each library."""
     y = top + ROW / 2
     count = tag("tspan", f" {amount(len(cases), 'case')}", class_="quiet")
     style, name = "all" if group == "all" else None, shorten(group, NAME_LETTERS)
@@ -244,7 +246,7 @@ def _row(
     for score in sorted(scores, key=lambda score: -peers.index(score.peer)):
         k = peers.index(score.peer)
         words = f"{group}: {digits(score.mean)}, {pace(score.mean)} than {score.peer}"
-        lane = y + LANE * (k - (len(peers) - 1) / 2)
+        lane = y + MARK_DISTANCE * (k - (len(peers) - 1) / 2)
         marks.append(_mark(k, _x(scale, score.mean), lane, words))
     rule = tag("line", x1=MARGIN, x2=WIDTH - RIGHT, y1=top, y2=top, class_="grid")
     return join(rule, label, *marks)

@@ -1,4 +1,4 @@
-"""Results and cases as text tables, losses first; letters stand for reasons of missing times."""
+"""Text tables of results and cases; letters stand for the reasons of missing times."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from axiomjit.bench.suite.ranking import LOSS, Ranking
 from axiomjit.bench.suite.records import NUMPY, OK, OURS, UNSUPPORTED, Case, Result, Timing
 from axiomjit.bench.suite.workload import Workload, facts
 
-SHORT: Final = 60
-LEFT_OUT: Final = ("dtype", "memory")
-"""Columns that the README's table leaves out."""
+MAX_LINE_LETTERS: Final = 60
+HIDDEN_COLUMNS: Final = ("dtype", "memory")
+"""The columns that the Markdown table leaves out."""
 TITLES: Final = ("slower than NumPy", "slower than another library", "as fast as any")
 Rows = list[list[str]]
 
 
 def list_cases(workloads: Iterable[Workload]) -> str:
-    """Return a line per case: name, group, elements and dtype of its arguments, its function."""
+    """Return a line for each case: group, name, elements and dtype of arguments, function."""
     rows = []
     for w in workloads:
         size, dtype = facts(w.arguments(0))
@@ -35,16 +35,16 @@ def list_cases(workloads: Iterable[Workload]) -> str:
 
 
 def table(result: Result) -> str:
-    """Return the table of a run with all threads, as text."""
+    """Return the table of a run with all threads as text."""
     lines = [f"time by NumPy's in the same rounds, {amount(result.threads[-1], 'thread')}"]
     footnotes, of = _footnotes(result), len(result.cases)
     for title, rows in _parts(result, footnotes):
         lines += ["", f"{title}: {len(rows) - 1} of {of}", *_columns(rows)]
-    refused = [f"{name}: {shorten(reason, SHORT)}" for name, reason in _refused(result)]
+    refused = [f"{name}: {shorten(reason, MAX_LINE_LETTERS)}" for name, reason in _refused(result)]
     for title, entries in (
         (f"not run by axiomjit: {len(refused)} of {of}", refused),
         ("libraries left out", [f"{p.name}: {p.reason}" for p in result.peers if p.status != OK]),
-        ("without a time", [f"{n.letter}  {n.what}: {n.why}" for n in footnotes.notes]),
+        ("without a time", [f"{n.letter}  {n.subject}: {n.short_reason}" for n in footnotes.notes]),
     ):
         lines += ["", title, *(f"  {entry}" for entry in entries)] if entries else []
     lines += ["", *_means(result)]
@@ -57,7 +57,7 @@ def table(result: Result) -> str:
 
 
 def markdown(result: Result) -> str:
-    """Return the table of a run with all threads, in Markdown."""
+    """Return the table of a run with all threads as Markdown."""
     environment, footnotes, of = result.environment, _footnotes(result), len(result.cases)
     versions = (f"{name} {version}" for name, version in environment.versions.items())
     blocks = [
@@ -69,7 +69,7 @@ def markdown(result: Result) -> str:
         "first compile of a fresh process; `of bound` is the part of the roofline that is reached."
     ]
     for title, (head, *rows) in _parts(result, footnotes):
-        shown = [k for k, name in enumerate(head) if name not in LEFT_OUT]
+        shown = [k for k, name in enumerate(head) if name not in HIDDEN_COLUMNS]
         lines = [[head[k] for k in shown], ["---"] * len(shown)]
         lines += [[f"`{row[0]}`", *(row[k] for k in shown[1:])] for row in rows]
         blocks.append(f"**{title[0].upper()}{title[1:]}**: {len(rows)} of {of} cases")
@@ -78,8 +78,8 @@ def markdown(result: Result) -> str:
     if refused:
         count = f"{len(refused)} of {of} cases"
         blocks.append(f"**Not compiled yet**: {count}: {', '.join(refused)}")
-    reasons = [(note, note.why.replace("`", "'")) for note in footnotes.notes]
-    notes = [f"- {note.letter}: {note.what}: `{why}`" for note, why in reasons]
+    reasons = [(note, note.short_reason.replace("`", "'")) for note in footnotes.notes]
+    notes = [f"- {note.letter}: {note.subject}: `{why}`" for note, why in reasons]
     if notes:
         blocks.append("**Without a time**\n\n" + "\n".join(notes))
     blocks.append(f"Over all cases, in the geometric mean: {'; '.join(_means(result))}.")
@@ -102,9 +102,9 @@ def _footnotes(result: Result) -> Footnotes:
 
 
 def _parts(result: Result, footnotes: Footnotes) -> Iterator[tuple[str, Rows]]:
-    """Yield up to three tables: losses to NumPy, losses to others, the rest.
+    """Yield the title and the rows of up to three tables: losses to NumPy, other losses, the rest.
 
-    Each has a heading row, and the largest ratio on top.
+    A table begins with a heading row; the largest ratio comes first.
     """
     ranking = Ranking(result, result.threads[-1])
     peers = [p.name for p in result.peers if p.status == OK and p.name != NUMPY]
@@ -149,19 +149,19 @@ def _means(result: Result) -> Iterator[str]:
 
 
 def _columns(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return rows as aligned columns, a line each."""
+    """Return a line for each row, with aligned columns."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     padded = ((f"{cell:{n}}" for cell, n in zip(row, widths, strict=True)) for row in rows)
     return ["  ".join(cells).rstrip() for cells in padded]
 
 
-NAMED: Final = 3
-"""The largest number of cases that a line names; of more it gives the number."""
-LONGEST: Final = 120
+MAX_NAMED_CASES: Final = 3
+"""The largest number of cases that a line names; for more cases the line has their number."""
+MAX_REASON_LETTERS: Final = 120
 
 
 class Footnote(Record):
-    """One reason: the library, its status, and the cases."""
+    """The reason why a library has no time in some cases."""
 
     letter: str
     peer: str
@@ -170,20 +170,20 @@ class Footnote(Record):
     cases: tuple[str, ...]
 
     @property
-    def what(self) -> str:
+    def subject(self) -> str:
         """Return the library, the cases, and the status as text."""
-        few = len(self.cases) <= NAMED
+        few = len(self.cases) <= MAX_NAMED_CASES
         cases = ", ".join(self.cases) if few else amount(len(self.cases), "case")
         return f"{self.peer}, {cases}: {self.status}"
 
     @property
-    def why(self) -> str:
-        """Return the reason, cut to a line or two."""
-        return shorten(self.reason, LONGEST)
+    def short_reason(self) -> str:
+        """Return the reason, shortened to at most two lines."""
+        return shorten(self.reason, MAX_REASON_LETTERS)
 
 
 class Footnotes:
-    """The reasons of a result; equal ones of a library are merged."""
+    """The reasons of missing times in a result; equal reasons of a library are merged."""
 
     def __init__(self, result: Result, peers: Iterable[str]) -> None:
         """Collect the reasons of some libraries over all cases, in the order of the cases."""
@@ -198,7 +198,7 @@ class Footnotes:
         )
 
     def mark(self, peer: str, case: str) -> str:
-        """Return the text in place of a time: `- a`, or a dash if no reason is known."""
+        """Return the text in place of a time: a status and a letter, or a dash without a reason."""
         for note in self.notes:
             if note.peer == peer and case in note.cases:
                 return f"{'-' if note.status == UNSUPPORTED else note.status} {note.letter}"

@@ -1,4 +1,4 @@
-"""Format quantities for people: three digits and a unit."""
+"""Write quantities as text with three digits and a unit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ BINARY = ((2.0**40, "TiB"), (2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB")
 
 
 def digits(value: float) -> str:
-    """Return a number with three digits, or more before the point; never in powers of ten."""
+    """Return a number as text with three digits or all integer digits, without a power of ten."""
     if value >= 99.95 or value == 0:
         return f"{value:.0f}"
     if value >= 9.995:
@@ -20,46 +20,46 @@ def digits(value: float) -> str:
 
 
 def seconds(value: float) -> str:
-    """Return a time as text: `1.25 ms`."""
+    """Return a time in seconds as text, such as `1.25 ms`."""
     return _scaled(value, TIME)
 
 
 def count(value: float, unit: str = "") -> str:
-    """Return a count or a rate as text: `12.5 Gflop/s`."""
+    """Return a count or a rate as text, such as `12.5 Gflop/s`."""
     return _scaled(value, COUNT, unit)
 
 
 def memory(value: float) -> str:
-    """Return a number of bytes as text: `1.50 MiB`."""
+    """Return a number of bytes as text, such as `1.50 MiB`."""
     return _scaled(value, BINARY)
 
 
 def pace(ratio: float) -> str:
-    """Return a ratio of times as text, for the one in the numerator: `2.50× faster`."""
+    """Return the speed of a ratio's numerator as text, such as `2.50× faster`."""
     if ratio > 1:
         return f"{digits(ratio)}× slower"
     return f"{digits(1 / ratio)}× faster"
 
 
 def short(value: float, units: Units, unit: str = "") -> str:
-    """Return a round number for a tick, without trailing digits: `10 µs`."""
+    """Return a round number without trailing zeros for a tick, such as `10 µs`."""
     return _scaled(value, units, unit, lambda number: f"{number:.3g}")
 
 
 def _scaled(
     value: float, units: Units, unit: str = "", form: Callable[[float], str] = digits
 ) -> str:
-    """Return a number in the largest unit not above it, or in the smallest unit."""
+    """Return a number as text in the largest unit that is not larger, or in the smallest unit."""
     fitting = (pair for pair in units if value >= 0.9995 * pair[0])
     factor, prefix = next(fitting, units[-1])
     return f"{form(value / factor)} {prefix}{unit}".rstrip()
 
 
 def share(value: float) -> str:
-    """Return a fraction in percent: `52 %`."""
+    """Return a fraction as text in percent, such as `52 %`."""
     return f"{100 * value:.0f} %" if value >= 0.0995 else f"{100 * value:.2g} %"
 
 
 def shorten(text: str, most: int) -> str:
-    """Return a name cut to `most` letters, with a mark at the end if it was longer."""
+    """Return a text cut to `most` letters, with `…` at the end if it was longer."""
     return text if len(text) <= most else text[: most - 1] + "…"

@@ -1,4 +1,4 @@
-"""Cases, peers and runs: measurements, their method, and their records.
+"""Measure cases with peers, and store the results of runs.
 
 May import `base`, `runtime.codegen`, `runtime.execution` besides the public interface.
 """

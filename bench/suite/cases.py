@@ -1,7 +1,7 @@
-"""The list of cases. It is frozen: a change of it states its effect on the mean ratio.
+"""The list of cases, which is frozen: a commit that changes it states the new mean ratio.
 
-tests/golden/bench holds the list as text; `python -m axiomjit.bench list` prints it. Except in the
-group `small`, the arrays do not fit in a core's own caches.
+tests/golden/bench has the list as text; `python -m axiomjit.bench list` prints the list. Except in
+the group `small`, the arrays do not fit in the caches of one core.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SHELVES: Final = (
     *(MAPS, MATH, REDUCTIONS, ROWS, SCANS, BROADCAST),
     *(CONTRACTIONS, STENCILS, LAYOUTS, DTYPES, SMALL),
 )
-"""The shelves of workloads, in the order of the list; they are filled below."""
+"""The shelves of workloads, in the order of the list; this module fills them."""
 
 
 def vectors(count: int, n: int = N, dtype: str = "f8") -> Inputs:
@@ -48,7 +48,7 @@ def matrices(count: int, rows: int = SIDE, columns: int = SIDE) -> Inputs:
 
 @MAPS.add(vectors(2), numexpr="2.0 * x + y")
 def axpy(x: Array, y: Array) -> Any:
-    """Axpy: two reads, one write, little arithmetic."""
+    """The map axpy, with two reads, a write, and little arithmetic."""
     return 2.0 * x + y
 
 
@@ -60,31 +60,31 @@ def horner(x: Array) -> Any:
 
 @MAPS.add(vectors(4), numexpr="sqrt((x - u) ** 2 + (y - v) ** 2)")
 def distance(x: Array, y: Array, u: Array, v: Array) -> Any:
-    """The distance of points in the plane, four reads."""
+    """The distance of pairs of points in the plane, with four reads."""
     return np.sqrt((x - u) ** 2 + (y - v) ** 2)
 
 
 @MAPS.add(vectors(2), numexpr="where(x < y, x * x, where(y < 0.25, 0.25, y) - x)")
 def choose(x: Array, y: Array) -> Any:
-    """A choice by value."""
+    """A choice of elements by a condition."""
     return np.where(x < y, x * x, np.maximum(y, 0.25) - x)
 
 
 @MATH.add(vectors(1), numexpr="exp(-x)")
 def exponential(x: Array) -> Any:
-    """One exponential."""
+    """The exponential of -x."""
     return np.exp(-x)
 
 
 @MATH.add(vectors(2), numexpr="sin(x) ** 2 + cos(y) ** 2")
 def waves(x: Array, y: Array) -> Any:
-    """Sine and cosine."""
+    """The sum of the squares of a sine and of a cosine."""
     return np.sin(x) ** 2 + np.cos(y) ** 2
 
 
 @MATH.add(vectors(1), numexpr="0.5 * x * (1.0 + tanh(0.7978845608 * (x + 0.044715 * x * x * x)))")
 def gelu(x: Array) -> Any:
-    """An activation of neural networks."""
+    """The function GELU of neural networks."""
     return 0.5 * x * (1.0 + np.tanh(0.7978845608 * (x + 0.044715 * x * x * x)))
 
 
@@ -110,7 +110,7 @@ def option_price(s: Array, k: Array, t: Array) -> Any:
 
 @DTYPES.add(vectors(2, dtype="f4"), numexpr="x * y + x")
 def multiply_add_f4(x: Array, y: Array) -> Any:
-    """Single precision."""
+    """A multiply-add in single precision."""
     return x * y + x
 
 
@@ -127,7 +127,7 @@ def _blend_loops(x: Array, y: Array) -> Any:
 
 @DTYPES.add(_pixels, loops=_blend_loops)
 def blend_u1(x: Array, y: Array) -> Any:
-    """A blend of two images of bytes, computed in sixteen bits."""
+    """A blend of two images of bytes, computed with 16-bit integers."""
     return ((x.astype(np.uint16) * 3 + y) >> 2).astype(np.uint8)
 
 
@@ -137,7 +137,7 @@ def _integers(rng: np.random.Generator) -> tuple[Array, ...]:
 
 @DTYPES.add(_integers, numexpr="(x * 31 + y) % 1009")
 def hash_i8(x: Array, y: Array) -> Any:
-    """Integers with a remainder."""
+    """A hash of integers by a remainder."""
     return (x * 31 + y) % 1009
 
 
@@ -147,7 +147,7 @@ def _complex(rng: np.random.Generator) -> tuple[Array, ...]:
 
 @DTYPES.add(_complex, numexpr="x * conj(y) + x")
 def correlate_c16(x: Array, y: Array) -> Any:
-    """Complex numbers."""
+    """A product and a sum of complex numbers."""
     return x * np.conj(y) + x
 
 
@@ -157,25 +157,25 @@ def _fortran(rng: np.random.Generator) -> tuple[Array, ...]:
 
 @LAYOUTS.add(_fortran, numexpr="a * b + a")
 def fortran_order(a: Array, b: Array) -> Any:
-    """A sum of two arrays in Fortran order."""
+    """A multiply-add of two arrays in Fortran order."""
     return a * b + a
 
 
 @LAYOUTS.add(matrices(2))
 def transposed(a: Array, b: Array) -> Any:
-    """A sum of an array and a transposed one."""
+    """A sum of an array and a transposed array."""
     return a + 2.0 * b.T
 
 
 @LAYOUTS.add(matrices(1, SIDE, 2 * SIDE))
 def every_second(a: Array) -> Any:
-    """Every second column."""
+    """A sum of every second column and the columns between."""
     return a[:, ::2] * 2.0 + a[:, 1::2]
 
 
 @LAYOUTS.add(vectors(1))
 def reversed_order(x: Array) -> Any:
-    """An array reversed."""
+    """A reversed array minus the array."""
     return x[::-1] - x
 
 
@@ -185,13 +185,13 @@ def _sizes(count: int, *sizes: int) -> dict[str, Inputs]:
 
 @SMALL.add(vectors(2), sizes=_sizes(2, 1, 10, 100, 1000), numexpr="x * y + 1.0")
 def affine(x: Array, y: Array) -> Any:
-    """Two operations: the price of a call."""
+    """Two operations on small arrays, to measure the time of the call itself."""
     return x * y + 1.0
 
 
 @SMALL.add(vectors(1), sizes=_sizes(1, 3, 300))
 def unit_vector(x: Array) -> Any:
-    """A vector divided by its length: a fold and a map."""
+    """A vector divided by its length, by a fold and a map."""
     return x / np.sqrt((x * x).sum())
 
 
@@ -233,37 +233,37 @@ def _sum_across_loops(a: Array) -> Any:
 
 @REDUCTIONS.add(matrices(1), numexpr="sum(a, axis=1)", loops=_sum_across_loops)
 def sum_across(a: Array) -> Any:
-    """Sums of rows."""
+    """The sum of each row."""
     return a.sum(axis=1)
 
 
 @REDUCTIONS.add(vectors(1), numexpr="max(x)")
 def greatest(x: Array) -> Any:
-    """A maximum."""
+    """The maximum of all elements."""
     return x.max()
 
 
 @REDUCTIONS.add(vectors(1))
 def variance(x: Array) -> Any:
-    """A variance, two passes."""
+    """The variance of all elements, in two passes."""
     return x.var()
 
 
 @REDUCTIONS.add(vectors(2), numexpr="sum((x - y) ** 2)")
 def squared_difference(x: Array, y: Array) -> Any:
-    """The sum of an elementwise result."""
+    """The sum of the squares of differences."""
     return ((x - y) ** 2).sum()
 
 
 @REDUCTIONS.add(vectors(1))
 def four_at_once(x: Array) -> Any:
-    """Four folds of one array."""
+    """Four folds of the same array."""
     return x.sum(), x.max(), x.min(), (x * x).sum()
 
 
 @REDUCTIONS.add(vectors(1))
 def where_greatest(x: Array) -> Any:
-    """The index of the maximum."""
+    """The index of the largest element."""
     return np.argmax(x)
 
 
@@ -284,7 +284,7 @@ def _softmax_loops(a: Array) -> Any:
 
 @ROWS.add(matrices(1, WIDE, WIDE), loops=_softmax_loops)
 def softmax(a: Array) -> Any:
-    """A softmax of each row."""
+    """The softmax of each row."""
     e = np.exp(a - a.max(axis=1, keepdims=True))
     return e / e.sum(axis=1, keepdims=True)
 
@@ -366,7 +366,7 @@ def _pairwise_loops(a: Array, b: Array) -> Any:
 
 @BROADCAST.add(matrices(2, 400, 32), loops=_pairwise_loops)
 def pairwise(a: Array, b: Array) -> Any:
-    """Squared distances of all pairs of points."""
+    """The squared distances of all pairs of points."""
     return ((a[:, None, :] - b[None, :, :]) ** 2).sum(axis=-1)
 
 
@@ -388,7 +388,7 @@ def nearest(x: Array, y: Array) -> Any:
 
 @BROADCAST.add(lambda rng: (rng.random(1000), rng.random(1000)))
 def outer_waves(x: Array, y: Array) -> Any:
-    """An outer product of expensive functions."""
+    """An outer sum of expensive functions."""
     return np.sin(x * x)[None, :] + np.cos(y * y)[:, None]
 
 
@@ -400,13 +400,13 @@ def density(x: Array, centres: Array) -> Any:
 
 @CONTRACTIONS.add(matrices(2, SQUARE, SQUARE), einsum="ij,jk->ik")
 def matmul(a: Array, b: Array) -> Any:
-    """A product of matrices."""
+    """The product of two matrices."""
     return a @ b
 
 
 @CONTRACTIONS.add(vectors(2), numexpr="sum((x - y) * (x - y))")
 def l2(x: Array, y: Array) -> Any:
-    """A squared distance as a product."""
+    """A squared distance as a dot product."""
     t = x - y
     return np.dot(t.T, t)
 
@@ -433,7 +433,7 @@ def _batch_loops(a: Array, b: Array) -> Any:
     loops=_batch_loops,
 )
 def batch_matmul(a: Array, b: Array) -> Any:
-    """Products of many small matrices."""
+    """The products of many pairs of small matrices."""
     return a @ b
 
 
@@ -442,7 +442,7 @@ def batch_matmul(a: Array, b: Array) -> Any:
     einsum="ij,jk,kl->il",
 )
 def chain(a: Array, b: Array, c: Array) -> Any:
-    """The product of three matrices, whose cost depends on the order."""
+    """The product of three matrices, whose cost depends on the order of the two products."""
     return np.einsum("ij,jk,kl->il", a, b, c, optimize=True)
 
 
@@ -463,7 +463,7 @@ def jacobi(a: Array) -> Any:
 
 @STENCILS.add(vectors(1))
 def second_difference(x: Array) -> Any:
-    """The second difference at each element, from three neighbours in a row."""
+    """The second difference at each element, from three adjacent elements."""
     return x[2:] - 2.0 * x[1:-1] + x[:-2]
 
 
@@ -482,7 +482,7 @@ def _blur_loops(a: Array) -> Any:
 
 @STENCILS.add(matrices(1), loops=_blur_loops)
 def blur(a: Array) -> Any:
-    """A box filter with its edges repeated."""
+    """A box filter of an image with repeated edges."""
     p = np.pad(a, 1, mode="edge")
     top = p[:-2, :-2] + p[:-2, 1:-1] + p[:-2, 2:]
     middle = p[1:-1, :-2] + p[1:-1, 1:-1] + p[1:-1, 2:]
@@ -502,7 +502,7 @@ def _moving_mean_loops(x: Array) -> Any:
 
 @STENCILS.add(vectors(1, N // 2), loops=_moving_mean_loops)
 def moving_mean(x: Array) -> Any:
-    """Means over a sliding window."""
+    """The means of sliding windows of eight elements."""
     return sliding_window_view(x, 8).mean(axis=-1)
 
 
@@ -510,12 +510,12 @@ CASES: Final = tuple(case for shelf in SHELVES for case in shelf)
 
 
 def find(names: Sequence[str]) -> tuple[Workload, ...]:
-    """Return the named cases: by name, by group, or a user's own as FILE.py:FUNCTION.
+    """Return the cases with some names; a name is a case, a group, or FILE.py:FUNCTION.
 
-    Without names return all cases, in order.
+    Without names, return all cases in order. FILE.py:FUNCTION is a user's own function.
 
     Raises:
-        BenchError: no case or group has a name, or the user's function cannot be measured.
+        BenchError: a name is no case or group, or the user's function cannot be measured.
         GraphValueError: the user's file or function does not exist.
     """
     found: dict[str, Workload] = {}

@@ -1,6 +1,7 @@
-"""Compare two runs of one machine: find cases whose ratio to NumPy grew.
+"""Compare two runs of one machine, to find cases whose ratio to NumPy grew.
 
-Each ratio is to NumPy's time in the same run, so a slower machine does not count.
+A ratio is axiomjit's time divided by NumPy's time in the same run, so that it does not depend on
+the speed of the machine.
 """
 
 from __future__ import annotations
@@ -17,14 +18,14 @@ from axiomjit.bench.suite.peers import ALWAYS
 from axiomjit.bench.suite.records import OK, OURS, Result, Timing
 
 SLOWER: Final = 1.25
-"""The smallest growth of the ratio to NumPy that counts as slower."""
+"""The factor by which a ratio to NumPy must grow to count as slower."""
 Again = Callable[[Sequence[str]], Result]
 
 
 class Change(Record):
-    """A case whose ratio to NumPy changed, at a number of threads; `again` is the rerun's ratio.
+    """The timings of a case in two runs, at a number of threads; `again` is from a rerun.
 
-    If `after` is None, axiomjit no longer runs the case; `reason` says why.
+    If `after` is None, axiomjit no longer runs the case, for the reason in `reason`.
     """
 
     case: str
@@ -36,12 +37,12 @@ class Change(Record):
 
     @property
     def factor(self) -> float:
-        """Return how many times slower the case became, relative to NumPy."""
+        """Return the factor by which the ratio to NumPy grew."""
         return self.after.ratio / self.before.ratio if self.after else math.inf
 
 
 class Verdict(Record):
-    """The result of `compare`: a rerun confirmed the `slower` changes, not the `unsure` ones."""
+    """The result of `compare`; a rerun confirmed the changes in `slower`, not those in `unsure`."""
 
     slower: tuple[Change, ...]
     unsure: tuple[Change, ...]
@@ -52,7 +53,7 @@ class Verdict(Record):
 
     @property
     def text(self) -> str:
-        """Return a few lines, slower cases first."""
+        """Return the verdict as lines of text, with slower cases first."""
         words = {"slower": self.slower, "not confirmed": self.unsure, "faster": self.faster}
         lines = [_line(change, word) for word, changes in words.items() for change in changes]
         if self.missing:
@@ -81,21 +82,21 @@ def _ratio(t: Timing) -> str:
 
 
 def is_slower(before: Timing, after: Timing) -> bool:
-    """Return True if the ratio grew by more than a quarter and the intervals do not overlap."""
+    """Return True if the ratio grew by more than `SLOWER` and the intervals do not overlap."""
     return after.ratio > SLOWER * before.ratio and after.ratio_low > before.ratio_high
 
 
 def compare(before: Result, after: Result, again: Again | None) -> Verdict:
-    """Compare two runs.
+    """Compare two runs of one machine.
 
     Args:
-        before: the run to compare with.
-        after: the run to judge.
-        again: measures the named cases once more, as `after` was; a case counts as slower only if
-            it is slower in the rerun too. None: no rerun.
+        before: the result of the earlier run.
+        after: the later run, which is judged.
+        again: a function that measures the named cases again; a case counts as slower only if it is
+            also slower in this rerun. None for no rerun.
 
     Raises:
-        BenchError: the files are of two machines, or have no number of threads in common.
+        BenchError: the runs are of two machines, or have no number of threads in common.
     """
     _refuse_unlike(before, after)
     changes = list(_changes(before, after))
@@ -130,7 +131,7 @@ def _refuse_unlike(before: Result, after: Result) -> None:
 
 
 def _changes(before: Result, after: Result) -> Iterable[Change]:
-    """Yield a change per case and number of threads in both, and one per case no longer run."""
+    """Yield changes of timings that both runs have, and of cases that no longer run."""
     for case in after.cases:
         old_case = before.case(case.name)
         old, new = (c.run(OURS) if c else None for c in (old_case, case))
@@ -145,7 +146,7 @@ def _changes(before: Result, after: Result) -> Iterable[Change]:
 
 
 def _checked(change: Change, measured: Result) -> tuple[Change, bool]:
-    """Return the change with the rerun's ratio, and True if the case is slower there too."""
+    """Return the change with the timing of the rerun, and True if the rerun confirms it."""
     case = measured.case(change.case)
     run = case.run(OURS) if case else None
     if change.after is None:
@@ -156,5 +157,5 @@ def _checked(change: Change, measured: Result) -> tuple[Change, bool]:
 
 
 def measure_again(after: Result) -> Again:
-    """Return a function that measures cases again for `compare`: against NumPy, in a full run."""
+    """Return a function that measures cases of NumPy and axiomjit again, in a full run."""
     return lambda names: run(find(names), ALWAYS, quick=False, seed=after.seed)

@@ -1,6 +1,6 @@
-"""The machine of a run: its description, its bandwidth by a triad, and its peak arithmetic.
+"""Describe the machine of a run, and measure its bandwidth and its peak arithmetic.
 
-Both limits are the best of many tries, since a limit is not a typical time.
+Each limit is the best of many tries, since a limit is not a typical value.
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ LIMITS: Final = (
 )
 GOVERNOR: Final = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
 TRIAD_ELEMENTS: Final = (32_768, 1_000_000, 8_000_000)
-"""Doubles in each of the three arrays: for a core's caches, as in most cases, and for memory."""
+"""The numbers of doubles in an array of a triad: in caches, as in most cases, and in memory."""
 SECONDS_PER_FIGURE: Final = 0.4
-"""Seconds spent on each figure."""
+"""The seconds that are spent on each figure."""
 TRIES: Final = 10
 CHAINS: Final = 12
-"""Independent chains of multiply-adds; more than a CPU has in flight (latency times ports)."""
-TURNS: Final = 20_000
+"""The number of independent chains of multiply-adds, more than a CPU can run at a time."""
+PEAK_ITERATIONS: Final = 20_000
 VECTOR_BYTES: Final = {"avx512f": 64, "avx": 32}
-PACKED: Final = re.compile(r"vfmadd\d+p[sd]\b")
+VECTOR_FMA: Final = re.compile(r"vfmadd\d+p[sd]\b")
 
 
 def read_environment() -> Environment:
-    """Return the environment now; `load_end` is the same as `load_start`."""
+    """Return the current environment; `load_end` is equal to `load_start`."""
     commit, modified = _commit()
     load = read_load()
     versions = {name: package_version(name, "") for name in PACKAGES}
@@ -73,13 +73,13 @@ def read_environment() -> Environment:
 
 
 def machine() -> str:
-    """Return a name of this machine: a hash of CPU, cores and gigabytes of memory."""
+    """Return a name of this machine, which is a hash of its CPU, cores and gigabytes of memory."""
     facts = (_cpu(), vector_extensions(), os.cpu_count(), _memory_bytes() // 2**30)
     return hashlib.sha256(repr(facts).encode()).hexdigest()[:8]
 
 
 def read_load() -> float:
-    """Return the load average over a minute, 0 where the system has none."""
+    """Return the load average over a minute; 0 if the system does not report it."""
     return round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else 0.0
 
 
@@ -111,7 +111,7 @@ def _blas() -> str:
 
 
 def _commit() -> tuple[str | None, bool]:
-    """Return the commit of axiomjit's clone, and True if files differ from it."""
+    """Return the commit of axiomjit's clone, and True if files differ from the commit."""
     root = checkout()
     if root is None or not (root / ".git").exists():
         return None, False
@@ -127,14 +127,14 @@ def _commit() -> tuple[str | None, bool]:
 
 
 def measure_limits(threads: int, spent_s: float = SECONDS_PER_FIGURE) -> dict[str, Any]:
-    """Measure the fields of `records.Limits` for a number of threads; return them by name."""
+    """Measure the limits for a number of threads; return the fields of `records.Limits`."""
     kinds = {"f8": "double", "f4": "float"}
     rates = {name: peak_flops(kind, threads, spent_s / 2) for name, kind in kinds.items()}
     return {"threads": threads, "triads": triads(spent_s), "flops_per_s": rates}
 
 
 def triads(spent_s: float) -> list[dict[str, float]]:
-    """Return the bandwidth of `b + 3.0 * c` for each size, without the fixed time of a call."""
+    """Return the bandwidth of `b + 3.0 * c` for each size, without the constant time of a call."""
     _keep_memory()
     triad = jit(lambda b, c: b + 3.0 * c, strict=True)
     one = np.ones(1)
@@ -160,7 +160,7 @@ def _fastest(call: Callable[[], Any], budget_s: float) -> float:
 
 
 def _keep_memory() -> None:
-    """Make the C library keep freed memory: else page faults are measured instead of bandwidth."""
+    """Make the C library keep freed memory, since page faults would reduce the bandwidth."""
     try:
         library = ctypes.CDLL(None)
         library.mallopt(-4, 0)  # M_MMAP_MAX: never map single blocks
@@ -170,7 +170,7 @@ def _keep_memory() -> None:
 
 
 def fma_source(kind: str, lanes: int) -> str:
-    """Return LLVM IR of `double peak(i64 turns)`: independent chains of fused multiply-adds."""
+    """Return the LLVM IR of a loop of independent chains of fused multiply-adds."""
     vector, chains = f"<{lanes} x {kind}>", range(CHAINS)
     fma = f"{vector} @llvm.fma.v{lanes}{'f64' if kind == 'double' else 'f32'}"
     # The factors are arguments: with constants LLVM would compute the loop at compile time.
@@ -202,7 +202,7 @@ def fma_source(kind: str, lanes: int) -> str:
 
 
 def peak_flops(kind: str, threads: int, spent_s: float) -> float | None:
-    """Return multiply-adds per second, each counted as two; None if the loop is not vector code."""
+    """Return operations per second, two for a multiply-add; None if the loop is not vector code."""
     from llvmlite import binding
 
     features = binding.get_host_cpu_features()
@@ -214,7 +214,7 @@ def peak_flops(kind: str, threads: int, spent_s: float) -> float | None:
         cpu=binding.get_host_cpu_name(), features=features.flatten(), opt=2
     )
     module = binding.parse_assembly(fma_source(kind, lanes))
-    if len(PACKED.findall(machine.emit_assembly(module))) < CHAINS:
+    if len(VECTOR_FMA.findall(machine.emit_assembly(module))) < CHAINS:
         return None
     engine = binding.create_mcjit_compiler(module, machine)
     engine.finalize_object()
@@ -222,12 +222,14 @@ def peak_flops(kind: str, threads: int, spent_s: float) -> float | None:
     entry = ctypes.CFUNCTYPE(None, ctypes.c_int64, number, ctypes.POINTER(number))(
         engine.get_function_address("peak")
     )
-    taken = _on_threads(lambda: entry(TURNS, 0.5, ctypes.byref(number())), threads, spent_s)
-    return 2 * lanes * CHAINS * TURNS * threads / taken
+    taken = _on_threads(
+        lambda: entry(PEAK_ITERATIONS, 0.5, ctypes.byref(number())), threads, spent_s
+    )
+    return 2 * lanes * CHAINS * PEAK_ITERATIONS * threads / taken
 
 
 def _on_threads(work: Callable[[], object], threads: int, spent_s: float) -> float:
-    """Return the shortest time in which all threads did the work once, at the same time."""
+    """Return the shortest time of the work, when all threads do it at the same time."""
     best, end = float("inf"), time.perf_counter() + spent_s
     barrier = threading.Barrier(threads)
     times: list[float] = [0.0] * threads

@@ -1,6 +1,7 @@
-"""Measure a run: the peers, the machine's limits, then case after case, a process per peer.
+"""Measure a run: imports of peers, limits of the machine, and all cases.
 
-In a case the peers compile one after the other, then they are timed interleaved.
+In a case each peer has its own process. The peers compile one after the other; then they are timed
+in turns.
 """
 
 from __future__ import annotations
@@ -46,10 +47,10 @@ from axiomjit.bench.suite.workload import Workload
 from axiomjit.runtime.execution.workers import available_threads
 
 COMPILE_S: Final = 60.0
-"""Seconds after which a peer without a first result is out of the case."""
+"""The seconds after which a peer without a first result is excluded from the case."""
 CHECK_EVERY: Final = 5
-SETTLED: Final = 1.15
-"""If the ends of our ratio's interval differ by less than this factor, no more processes run."""
+SETTLED_FACTOR: Final = 1.15
+"""If the ends of axiomjit's ratio's interval differ by a smaller factor, no more processes run."""
 PAIR: Final = (NUMPY, OURS)
 IMPORT: Final = """
 import sys, time, importlib, numpy
@@ -61,14 +62,14 @@ print(time.perf_counter() - started)
 
 
 class Effort(Record):
-    """The limits of a measurement: rounds, processes and seconds.
+    """The numbers of rounds and processes, and the seconds, of a measurement.
 
-    A case has at least `least` and at most `most` rounds, which take each peer up to `budget_s`.
-    The rounds end early when the interval of our ratio to NumPy's is narrower than `precision`.
-    NumPy and axiomjit run in several `processes` (at least, at most), with `further` rounds in each
-    process but the first. If `serial` is true, a second set of processes runs, pinned to one core,
-    with warm disk caches. Each limit of the machine is measured for `limits_s`. Each peer is
-    imported `imports` times.
+    A case has at least `least` and at most `most` rounds, in which each peer may use `budget_s`.
+    The rounds end early when the interval of axiomjit's ratio to NumPy is narrower than
+    `precision`. NumPy and axiomjit run in several processes; `processes` has the smallest and the
+    largest number. Each process after the first has `further` rounds. If `serial` is true, a second
+    group of processes runs, pinned to one core, with warm disk caches. Each limit of the machine is
+    measured for `limits_s`. Each peer is imported `imports` times.
     """
 
     least: int
@@ -87,9 +88,9 @@ QUICK: Final = Effort(7, 9, 0.15, 0.05, False, 0.15, 1, (2, 4), 5)
 
 
 class Setting(Record):
-    """The settings that all cases of a run share.
+    """The settings of a run, which all cases share.
 
-    `imports_s` has the peers to compare, and how long each takes to import.
+    `imports_s` has the import time of each peer that is compared.
     """
 
     effort: Effort
@@ -101,20 +102,20 @@ class Setting(Record):
 
 @dataclass
 class Answers:
-    """One peer's answers in a case; `processes` has the samples of each process."""
+    """The answers of a peer in a case; `processes` has the samples of each process."""
 
     first_s: float = 0.0
     peak_bytes: int | None = None
     processes: list[list[float]] = field(default_factory=list)
     stop: tuple[str, str] | None = None
-    """Status and reason, if the peer is out of the case."""
+    """The status and the reason if the peer is excluded from the case."""
 
 
 class Group:
-    """The peers in one case at one number of threads, each in a process of its own at a time."""
+    """The peers in one case at one number of threads; each peer has its own process."""
 
     def __init__(self, setting: Setting, workload: Workload, threads: int, folder: Path) -> None:
-        """Start without processes; their disk caches are in `folder`."""
+        """Start without processes; `folder` is for the disk caches of processes."""
         self.setting, self.workload, self.threads = setting, workload, threads
         self.folder = folder
         self.answers: dict[str, Answers] = {}
@@ -123,16 +124,16 @@ class Group:
         self.cost: Cost | None = None
 
     def measure(self, peers: Iterable[str], least: int, most: int, inspect: bool = False) -> None:
-        """Take the samples of a new process of each peer.
+        """Measure each peer in a new process.
 
-        The processes import concurrently, before anything is timed; then they make their first
-        calls one at a time.
+        The processes import at the same time, before times are measured. Then they make their first
+        calls one after the other.
 
         Args:
-            peers: names.
-            least: the least number of rounds.
-            most: the largest number of rounds; with 0 only the first call is timed.
-            inspect: measure memory, and ask for the cost of our plan, too.
+            peers: the names of the peers.
+            least: the smallest number of rounds.
+            most: the largest number of rounds; 0 to time only the first call.
+            inspect: True to measure memory and to get the cost of axiomjit's plan, too.
         """
         self.workers = {}
         with ExitStack() as stack:
@@ -151,30 +152,30 @@ class Group:
                 for _, answer in self._ask("plan", [OURS]):
                     self.cost = Cost(**answer["cost"]) if answer["cost"] else None
 
-    def again(self) -> None:
-        """Add the samples of another process of NumPy and axiomjit, unless the ratio is settled."""
+    def measure_more(self) -> None:
+        """Measure NumPy and axiomjit in another process, unless the ratio is precise enough."""
         if not self.settled:
             self.measure(PAIR, self.setting.effort.further, self.setting.effort.further)
 
     @property
     def settled(self) -> bool:
-        """Return True if our ratio to NumPy is precise, or enough processes have run."""
+        """Return True if axiomjit's ratio to NumPy is precise, or enough processes have run."""
         ratio = self._ratio()
         if ratio is None:
             return True
         least, most = self.setting.effort.processes
         count = len(self.answers[OURS].processes)
-        return count >= most or count >= least and ratio.high < SETTLED * ratio.low
+        return count >= most or count >= least and ratio.high < SETTLED_FACTOR * ratio.low
 
     def _ratio(self) -> Interval | None:
-        """Return our ratio to NumPy's time, None if one of the two has no samples."""
+        """Return axiomjit's ratio to NumPy; None if one of the two has no samples."""
         theirs, ours = (self.answers.get(peer) for peer in PAIR)
         if not ours or not theirs or ours.stop or not ours.processes:
             return None
         return ratio_interval(ours.processes, theirs.processes)
 
     def _start(self, peer: str, stack: ExitStack) -> None:
-        """Start a process that prepares the case; it ends with `stack`."""
+        """Start a process that prepares the case; the process ends when `stack` is closed."""
         folder, serial = self.folder / peer, self.threads == 1
         folder.mkdir(parents=True, exist_ok=True)
         worker = self.workers[peer] = Worker(PEERS[peer].environment(str(folder)), serial)
@@ -184,7 +185,7 @@ class Group:
         worker.send("prepare", peer=peer, case=case, seed=seed, pinned=serial)
 
     def _sample(self, least: int, most: int) -> None:
-        """Time all peers interleaved: one sample of each per round, in a new random order."""
+        """Time all peers in rounds, with a sample of each peer per round, in random order."""
         effort, order = self.setting.effort, random.Random(self.setting.seed)
         end = time.monotonic() + effort.budget_s * len(self.workers)
         for peer in self.workers:
@@ -206,12 +207,12 @@ class Group:
     def _ask(
         self, do: str, peers: Iterable[str] | None = None, limit_s: float = ANSWER_S
     ) -> Iterator[tuple[Answers, Answer]]:
-        """Ask one peer after the other; yield each answer of one that stays in the case.
+        """Send a request to each peer; yield the answers of peers that stay in the case.
 
         Args:
-            do: the request; empty to receive the answer of one that was sent.
-            peers: in order; those that are out are skipped. None: all.
-            limit_s: seconds after which a peer is out.
+            do: the request; empty to receive the answer of a request that was sent before.
+            peers: the peers in order, without excluded peers; None for all peers.
+            limit_s: the seconds after which a peer without answer is excluded.
         """
         for peer in tuple(self.workers if peers is None else peers):
             worker = self.workers.get(peer)
@@ -235,16 +236,16 @@ class Group:
 
 
 class Ongoing:
-    """A case that is being measured."""
+    """A case during its measurement."""
 
     def __init__(self, setting: Setting, workload: Workload, folder: Path) -> None:
-        """Run the case with all peers.
+        """Measure the first processes of all peers in the case.
 
-        The first group of processes uses all threads and starts with empty disk caches, in
-        `folder`. The second group is pinned to one core and finds the caches of the first group.
+        The first group of processes uses all threads and starts with empty disk caches in `folder`.
+        The second group is pinned to one core and uses the disk caches of the first group.
 
         Raises:
-            BenchError: NumPy itself cannot run the case.
+            BenchError: NumPy cannot run the case.
         """
         self.setting, self.workload = setting, workload
         effort, widest = setting.effort, setting.threads[-1]
@@ -259,7 +260,7 @@ class Ongoing:
 
     @property
     def settled(self) -> bool:
-        """Return True if no further process is needed."""
+        """Return True if the case needs no further process."""
         return all(group.settled for group in self.groups)
 
     def case(self) -> Case:
@@ -277,7 +278,7 @@ class Ongoing:
         )
 
     def _run(self, peer: str) -> Run:
-        """Return the record of one peer."""
+        """Return the record of a peer in the case."""
         found = [group.answers.get(peer) for group in self.groups]
         stops = [answers.stop for answers in found if answers and answers.stop]
         if stops:
@@ -322,30 +323,30 @@ class Ongoing:
 
 
 class Progress:
-    """Prints each step to standard error, so that standard output stays clean."""
+    """A printer of the progress of a run; it prints to standard error."""
 
     def __init__(self, total: int) -> None:
         self._total, self._done, self._started = total, 0, time.monotonic()
 
-    def tell(self, line: str) -> None:
-        """Print a line."""
+    def print_line(self, line: str) -> None:
+        """Print a line to standard error."""
         print(line, file=sys.stderr, flush=True)
 
     def step(self, label: str) -> None:
-        """Count one more step as done, and print it with the time left."""
+        """Count a step as done, and print it with the remaining time."""
         self._done += 1
         left = (time.monotonic() - self._started) / self._done * (self._total - self._done)
         minutes, seconds = divmod(round(left), 60)
-        self.tell(f"{self._done}/{self._total} {label}, {minutes}:{seconds:02} left")
+        self.print_line(f"{self._done}/{self._total} {label}, {minutes}:{seconds:02} left")
 
 
 def run(
     workloads: Sequence[Workload], peers: Sequence[str], *, quick: bool, seed: int = 0
 ) -> Result:
-    """Measure the cases; the progress is shown on standard error.
+    """Measure cases and return the result of the run; print the progress to standard error.
 
     Raises:
-        BenchError: NumPy does not run a case.
+        BenchError: NumPy cannot run a case.
     """
     started, cpu = time.monotonic(), _cpu_s()
     environment = read_environment()
@@ -355,8 +356,8 @@ def run(
     progress = Progress(len(workloads))
     for peer in known:
         if peer.status != OK:
-            progress.tell(f"{peer.name} is left out: {peer.reason}")
-    progress.tell("limits of the machine")
+            progress.print_line(f"{peer.name} is left out: {peer.reason}")
+    progress.print_line("limits of the machine")
     limits = tuple(_limits(n, effort.limits_s) for n in threads)
     imports = {peer.name: peer.import_s or 0.0 for peer in known if peer.status == OK}
     setting = Setting(effort, seed, threads, limits, imports)
@@ -377,9 +378,9 @@ def run(
 def _measure_cases(
     setting: Setting, workloads: Sequence[Workload], progress: Progress
 ) -> tuple[Case, ...]:
-    """Measure the cases, one after the other.
+    """Measure the cases in order.
 
-    Further processes of a case run after the next cases have begun, so that a few seconds in which
+    Further processes of a case run after the next cases have begun. Hence a few seconds in which
     the machine is busy do not affect all samples of a case.
     """
     cases: dict[str, Case] = {}
@@ -389,7 +390,7 @@ def _measure_cases(
         while waiting or going:
             for ongoing in going:
                 for group in ongoing.groups:
-                    group.again()
+                    group.measure_more()
             if waiting:
                 going.append(Ongoing(setting, *waiting.pop(0)))
             for ongoing in [one for one in going if one.settled]:
@@ -400,36 +401,36 @@ def _measure_cases(
 
 
 def _probe(name: str, times: int) -> Peer:
-    """Return the record of a peer, with its import time in fresh processes."""
+    """Return the record of a peer with its import time, measured in fresh processes."""
     kind, taken = PEERS[name], []
     modules = [] if name == NUMPY else [kind.module, *kind.needs]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     for _ in range(times):
         command = [sys.executable, "-c", IMPORT, *modules]
-        told = subprocess.run(command, capture_output=True, text=True, env=environment)
-        if told.returncode:
-            lines = told.stderr.strip().splitlines() or [f"ended with status {told.returncode}"]
+        output = subprocess.run(command, capture_output=True, text=True, env=environment)
+        if output.returncode:
+            lines = output.stderr.strip().splitlines() or [f"ended with status {output.returncode}"]
             return Peer(name, MISSING, lines[-1], None, None)
-        taken.append(float(told.stdout.split()[-1]))
+        taken.append(float(output.stdout.split()[-1]))
     return Peer(name, OK, "", package_version(kind.module, ""), statistics.median(taken))
 
 
 def _limits(threads: int, spent_s: float) -> Limits:
     with closing(Worker({}, threads == 1)) as worker:
-        told = worker.ask("limits", pinned=threads == 1, threads=threads, spent_s=spent_s)
-    triads = tuple(Triad(int(t["bytes"]), t["bytes_per_s"]) for t in told["triads"])
-    return Limits(threads, triads, told["flops_per_s"])
+        answer = worker.ask("limits", pinned=threads == 1, threads=threads, spent_s=spent_s)
+    triads = tuple(Triad(int(t["bytes"]), t["bytes_per_s"]) for t in answer["triads"])
+    return Limits(threads, triads, answer["flops_per_s"])
 
 
 def _cpu_s() -> float:
-    """Return the processor time of this process and of its ended children."""
+    """Return the processor time of this process and of its child processes that have ended."""
     return sum(os.times()[:4])
 
 
 def bound(cost: Cost, dtype: str, limits: Limits) -> float:
-    """Return the least time that memory and arithmetic allow: the roofline.
+    """Return the shortest time that the bandwidth and the arithmetic of the machine allow.
 
-    The bandwidth is that of the triad nearest in size, by ratio.
+    The bandwidth is from the triad whose number of bytes is nearest, by ratio.
     """
     moved = cost.bytes_read + cost.bytes_written
     triad = min(limits.triads, key=lambda t: abs(math.log(t.bytes / max(moved, 1))))

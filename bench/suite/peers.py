@@ -1,9 +1,8 @@
-"""The compared libraries: functions that import each and prepare a workload for it.
+"""The compared libraries: import them, and prepare a workload for them.
 
-All functions here run in a process of the peer's own (see `worker`). `load` imports the modules
-that compiling needs; `prepare` returns the call that is timed, with nothing compiled yet. Arguments
-are converted to a library's own arrays beforehand, in its favour; results stay as the library
-returns them.
+All functions of this module run in the peer's own process (see `worker`). `load` imports the
+modules that the compilation needs. `prepare` returns the call that is timed, and compiles nothing.
+Arguments are converted to the library's own arrays before the timing; results are not converted.
 """
 
 from __future__ import annotations
@@ -29,16 +28,16 @@ NUMBA, PARALLEL = "numba", "numba-parallel"
 
 
 class Refused(Exception):
-    """The library cannot run the workload; the message says why."""
+    """The library cannot run the workload; the message has the reason."""
 
 
 class PeerKind(Record):
-    """One library: the module to import, and how to use it.
+    """A library: its module, and the function that prepares a workload for it.
 
     `prepare(workload, arguments)` raises Refused if the library cannot express the workload.
-    `needs` lists further modules that a first call would import. `cache` is the environment
-    variable that names the folder of compiled code, or empty; `variables` are other environment
-    variables to set. If `serial` is true, the library is also measured with one thread.
+    `needs` has further modules, which a first call would import. `cache` is the environment
+    variable for the folder of compiled code, or empty. `variables` are further environment
+    variables. If `serial` is true, the library is also measured with one thread.
     """
 
     name: str
@@ -50,14 +49,14 @@ class PeerKind(Record):
     serial: bool = True
 
     def environment(self, folder: str) -> dict[str, str]:
-        """Return the variables that make the library store compiled code in a folder."""
+        """Return the environment variables for a folder of the library's compiled code."""
         return {**({self.cache: folder} if self.cache else {}), **self.variables}
 
     def load(self) -> None:
         """Import the library.
 
         Raises:
-            ImportError: the library is not installed, or does not work here.
+            ImportError: the library is not installed, or cannot be imported on this system.
         """
         for name in (self.module, *self.needs):
             importlib.import_module(name)
@@ -144,16 +143,17 @@ KINDS: Final = (
 PEERS: Final = {kind.name: kind for kind in KINDS}
 ALWAYS: Final = (NUMPY, OURS)
 SLOW: Final = ("torch",)
-"""Peers that are compared only when named: they compile for seconds per case."""
+"""The peers that are compared only by name, since they compile for seconds in each case."""
 
 
 def chosen(names: Sequence[str], quick: bool) -> tuple[str, ...]:
-    """Return the peers for `--peers`, those always measured first; without names all but slow ones.
+    """Return the peers to measure; without names, all peers except slow peers.
 
-    `numba` stands for serial and parallel code, in a quick run for serial code alone.
+    NumPy and axiomjit are always measured. The name `numba` stands for serial and parallel code, in
+    a quick run for serial code.
 
     Raises:
-        BenchError: no peer of that name.
+        BenchError: a name is not the name of a peer.
     """
     wanted = list(names) or [name for name in PEERS if name not in SLOW and name != PARALLEL]
     if not names and not quick or NUMBA in names and not quick:
@@ -166,7 +166,7 @@ def chosen(names: Sequence[str], quick: bool) -> tuple[str, ...]:
 
 
 def reason(error: BaseException) -> str:
-    """Return a library's reason for a refusal, on one line."""
+    """Return the reason in the error of a library, on one line."""
     if isinstance(error, Refused):
         return str(error)
     if isinstance(error, AxiomError):
@@ -178,7 +178,7 @@ def reason(error: BaseException) -> str:
 
 
 def _threads() -> int:
-    """Return the number of threads, for libraries that need to be told."""
+    """Return the number of threads, for libraries that must be given the number."""
     limit = os.environ.get("OMP_NUM_THREADS", "")
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return min(int(limit) if limit.isdecimal() and int(limit) else 10**6, usable or 1)

@@ -1,4 +1,4 @@
-"""Starts worker processes and sends them requests; `worker` is the other end of the pipe."""
+"""Start worker processes, and send requests to them; `worker` answers the requests."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from typing import Any, Final
 import axiomjit
 
 ANSWER_S: Final = 300.0
-"""Seconds without an answer after which a worker counts as hung."""
+"""The seconds without an answer after which a worker counts as hung."""
 END_S: Final = 5.0
 LIBRARIES: Final = ("OMP", "OPENBLAS", "MKL", "BLIS", "NUMBA", "NUMEXPR")
 SERIAL: Final = {f"{name}_NUM_THREADS": "1" for name in LIBRARIES} | {"VECLIB_MAXIMUM_THREADS": "1"}
-UNSET: Final = ("AXIOMJIT_CHECK", "AXIOMJIT_DISABLE", "AXIOMJIT_FALLBACK")
-"""Environment variables that would change the figures."""
+REMOVED_VARIABLES: Final = ("AXIOMJIT_CHECK", "AXIOMJIT_DISABLE", "AXIOMJIT_FALLBACK")
+"""The environment variables that workers do not get, since they would change the figures."""
 Answer = dict[str, Any]
 
 
 class WorkerLostError(Exception):
-    """A worker did not answer: it hung (`late`), or its process ended."""
+    """A worker did not answer; `late` is True if it hung, False if its process ended."""
 
     def __init__(self, late: bool, words: str) -> None:
         super().__init__(words)
@@ -35,13 +35,13 @@ class WorkerLostError(Exception):
 
 
 class Worker:
-    """A worker process; `ask` sends a request and waits for the answer."""
+    """A worker process that answers requests."""
 
     def __init__(self, environment: Mapping[str, str], serial: bool) -> None:
-        """Start the process; with `serial`, libraries are told to use one thread."""
+        """Start the process; with `serial`, environment variables limit libraries to one thread."""
         root = str(Path(axiomjit.__file__).resolve().parents[1])
         path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH", ""))))
-        kept = {name: value for name, value in os.environ.items() if name not in UNSET}
+        kept = {name: value for name, value in os.environ.items() if name not in REMOVED_VARIABLES}
         self._process = subprocess.Popen(
             [sys.executable, "-m", "axiomjit.bench.suite.worker"],
             stdin=subprocess.PIPE,
@@ -57,7 +57,7 @@ class Worker:
         self._waiting.register(self._answers, selectors.EVENT_READ)
 
     def send(self, do: str, **what: Any) -> None:
-        """Send a request without waiting."""
+        """Send a request, and do not wait for the answer."""
         try:
             self._requests.write((json.dumps({"do": do, **what}) + "\n").encode())
             self._requests.flush()
@@ -65,7 +65,7 @@ class Worker:
             raise self._lost(late=False) from error
 
     def receive(self, limit_s: float = ANSWER_S) -> Answer:
-        """Return the next answer.
+        """Wait for the next answer and return it.
 
         Raises:
             WorkerLostError: no answer came within `limit_s`, or the process ended.
@@ -82,7 +82,7 @@ class Worker:
         return answer
 
     def ask(self, do: str, limit_s: float = ANSWER_S, **what: Any) -> Answer:
-        """Send a request and wait for its answer."""
+        """Send a request, wait for its answer, and return it."""
         self.send(do, **what)
         return self.receive(limit_s)
 

@@ -1,8 +1,8 @@
-"""Medians and ratios of times with their intervals, and the verdicts of comparisons.
+"""Compute medians and ratios of times with their intervals, and verdicts about them.
 
-Samples come from several processes, and in each from several rounds. Rounds of one process share
-its memory and its place on the machine, so the bootstrap resamples both: first processes, then
-rounds in each process drawn. The estimate is the median of the processes' medians.
+Samples come from several processes, with several rounds each. The rounds of a process share its
+memory and its place on the machine. Hence the bootstrap resamples processes, then the rounds in
+each drawn process. The estimate is the median of the processes' medians.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from axiomjit.bench.suite.records import NUMPY, OURS, Case, Result, Timing
 RESAMPLES: Final = 2000
 PERCENTILES: Final = (2.5, 97.5)
 Processes = Sequence[Sequence[float] | np.ndarray]
-"""The samples of each process, one per round."""
+"""The samples of each process; a round has one sample."""
 
 
 class Interval(Record):
@@ -31,7 +31,7 @@ class Interval(Record):
 
 
 def median_interval(processes: Processes, seed: int = 0) -> Interval:
-    """Return the median of the processes' medians, and its percentile bootstrap interval."""
+    """Return the median of the processes' medians, with its bootstrap interval by percentiles."""
     values = [np.asarray(samples, float) for samples in processes]
     rng = np.random.default_rng(seed)
     chosen = rng.integers(0, len(values), (RESAMPLES, len(values)))
@@ -46,7 +46,7 @@ def median_interval(processes: Processes, seed: int = 0) -> Interval:
 
 
 def ratio_interval(ours: Processes, theirs: Processes) -> Interval:
-    """Return the median and interval of ratios within rounds, in which slow phases cancel."""
+    """Return the median and interval of the ratios of two samples in the same round."""
     return median_interval(
         [np.asarray(a, float) / np.asarray(b, float) for a, b in zip(ours, theirs, strict=True)]
     )
@@ -58,7 +58,7 @@ LOSS: Final = "loss"
 
 
 class PeerRatio(Record):
-    """Axiomjit's time divided by a peer's, with the 95 % interval; axiomjit is faster below 1."""
+    """Axiomjit's time divided by a peer's time, with its 95 % interval."""
 
     peer: str
     ratio: float
@@ -67,12 +67,12 @@ class PeerRatio(Record):
 
     @property
     def verdict(self) -> str:
-        """Return a win or a loss if the interval excludes 1, else a tie."""
+        """Return a win or a loss if the interval excludes 1, otherwise a tie."""
         return WIN if self.high < 1 else LOSS if self.low > 1 else TIE
 
 
 class Score(Record):
-    """The ratios to one peer over some cases; `mean` is their geometric mean."""
+    """The summary of axiomjit's ratios to a peer over some cases; `mean` is geometric."""
 
     peer: str
     mean: float
@@ -82,10 +82,10 @@ class Score(Record):
 
 
 class Ranking:
-    """Axiomjit against its peers in the steady state of a run, at one number of threads."""
+    """The comparison of axiomjit with its peers in warm calls, at one number of threads."""
 
     def __init__(self, result: Result, threads: int) -> None:
-        """Compare every case with every peer that has a time."""
+        """Compute the ratios of axiomjit to all peers in all cases."""
         self.cases, self.threads = result.cases, threads
         self.peers = rivals(result)
         self.groups: dict[str, list[Case]] = {}
@@ -101,16 +101,16 @@ class Ranking:
         }
 
     def time(self, case: Case, peer: str = OURS) -> Timing | None:
-        """Return the steady state of a peer in a case, None if there is none."""
+        """Return the timing of a peer in a case; None if the peer has no timing."""
         run = case.run(peer)
         return run.at(self.threads) if run else None
 
     def ratio_to(self, case: Case, peer: str) -> PeerRatio | None:
-        """Return axiomjit's ratio to a peer, None if one of the two has no time."""
+        """Return axiomjit's ratio to a peer in a case; None if one of the two has no timing."""
         return self._ratios[case.name].get(peer)
 
     def ratios(self, case: Case) -> tuple[PeerRatio, ...]:
-        """Return axiomjit's ratios to all peers that have a time."""
+        """Return axiomjit's ratios to all peers that have a timing in the case."""
         return tuple(self._ratios[case.name].values())
 
     def lost(self, case: Case, peer: str) -> bool:
@@ -119,12 +119,12 @@ class Ranking:
         return found is not None and found.verdict == LOSS
 
     def verdict(self, case: Case) -> str:
-        """Return the worst verdict against any peer, a tie if there is none."""
+        """Return the worst verdict against the peers in a case; a tie without a ratio."""
         found = {peer_ratio.verdict for peer_ratio in self.ratios(case)}
         return next((verdict for verdict in (LOSS, TIE, WIN) if verdict in found), TIE)
 
     def score(self, peer: str, cases: Sequence[Case]) -> Score | None:
-        """Return the summary of the ratios to one peer, None if no case has both times."""
+        """Return the summary of the ratios to a peer; None if no case has a ratio."""
         found = [s for s in (self.ratio_to(case, peer) for case in cases) if s is not None]
         if not found:
             return None
@@ -134,14 +134,14 @@ class Ranking:
         return Score(peer, mean, min(ratios), max(ratios), verdicts)
 
     def scores(self, cases: Sequence[Case]) -> list[Score]:
-        """Return the score over some cases against each peer that has a time in one of them."""
+        """Return the summary of the ratios to each peer that has a ratio in some of the cases."""
         return [score for peer in self.peers if (score := self.score(peer, cases))]
 
     def losses_first(self) -> list[Case]:
-        """Return the cases, axiomjit's worst first.
+        """Return the cases, with losses first.
 
-        First losses to some peer, the worst ratio on top; then cases it does not run; then the
-        rest, the largest ratio on top.
+        First come losses to a peer, with the largest ratio first; then cases that axiomjit does not
+        run; then all other cases, with the largest ratio first.
         """
 
         def rank(case: Case) -> tuple[int, float]:
@@ -157,13 +157,13 @@ class Ranking:
 
 
 def rivals(result: Result) -> tuple[str, ...]:
-    """Return the peers of axiomjit that have a time in at least one case."""
+    """Return the peers, except axiomjit, that have a timing in at least one case."""
     timed = {run.peer for case in result.cases for run in case.runs if run.timings}
     return tuple(p.name for p in result.peers if p.name != OURS and p.name in timed)
 
 
 def peer_ratio(case: Case, peer: str, threads: int) -> PeerRatio | None:
-    """Return axiomjit's ratio to a peer in a case, None if one of the two has no time."""
+    """Return axiomjit's ratio to a peer at some threads; None if one of the two has no timing."""
     runs = (case.run(OURS), case.run(peer))
     ours, theirs = (run.at(threads) if run else None for run in runs)
     if ours is None or theirs is None:

@@ -1,9 +1,9 @@
-"""The result file of a benchmark run: its fields, and how it is read, checked and written.
+"""The fields of the result file of a run; read, check and write the file.
 
-A file is one JSON object: `"format": "axiomjit-bench"`, `"version": 1`, and the fields of `Result`.
-Each class below is an object whose keys are its fields, a tuple is a list, None is null. Times are
-seconds, memory is bytes, rates are per second; a name says so. A field added later has a default,
-so older files stay readable; any other change raises `VERSION`.
+A file is one JSON object with `"format": "axiomjit-bench"`, `"version": 1` and the fields of
+`Result`. A record is written as an object of its fields, a tuple as a list, None as null. The end
+of a name has the unit: seconds, bytes, or a rate per second. A new field has a default, so that
+older files stay readable; any other change increases `VERSION`.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ MISSING: Final = "not importable"
 UNSUPPORTED: Final = "not supported"
 WRONG: Final = "wrong result"
 TIMEOUT: Final = "compile timeout"
-"""The status of a peer, in a case or as a whole; all but `ok` come with a reason."""
+"""The status of a peer in a run or in a case; each status except `ok` has a reason."""
 
 NUMPY: Final = "numpy"
 OURS: Final = "axiomjit"
 
 
 class Environment(Record):
-    """The machine, system and versions of a run.
+    """The machine, the system and the versions of packages in a run.
 
-    `date` is ISO 8601 in UTC; `machine` a short hash of CPU, cores and memory that tells results of
-    different machines apart. `governor` is the frequency governor of the first CPU, None where it
-    cannot be read. `load_start` and `load_end` are load averages over one minute. `thread_limits`
-    holds the environment variables that bound threads, as the caller had set them. `commit` is that
-    of the tree under test, None outside a clone; `modified` says that files differed from it.
+    `date` is in ISO 8601 and UTC. `machine` is a short hash of CPU, cores and memory, which
+    identifies the machine. `governor` is the frequency governor of the first CPU, None if it cannot
+    be read. `load_start` and `load_end` are load averages over one minute. `thread_limits` has the
+    caller's environment variables that limit threads. `commit` is the commit of the measured clone,
+    None outside a clone; `modified` is True if files differed from the commit.
     """
 
     date: str
@@ -64,9 +64,10 @@ class Environment(Record):
 
 
 class Triad(Record):
-    """Bandwidth of `a = b + s * c` by our own kernel over `bytes` of memory, three arrays in all.
+    """The bandwidth of `a = b + s * c` in a kernel of axiomjit; the arrays have `bytes` in all.
 
-    `bytes_per_s` counts the bytes that the program reads and writes, not those that caches add.
+    `bytes_per_s` counts the bytes that the program reads and writes, and no bytes that only caches
+    move.
     """
 
     bytes: int
@@ -74,11 +75,11 @@ class Triad(Record):
 
 
 class Limits(Record):
-    """The limits of the machine with a number of threads, measured in the same run.
+    """The limits of the machine at a number of threads, measured in the same run.
 
-    `triads` go from small working sets (caches) to large ones (memory). `flops_per_s` is the peak
-    of fused multiply-adds by dtype ("f4", "f8"), each counted as two; None where the loop could not
-    be verified to be vector code.
+    `triads` are in order of size, from arrays in caches to arrays in memory. `flops_per_s` has the
+    peak of each dtype ("f4", "f8"), in which a fused multiply-add counts as two operations. A peak
+    is None if the loop is perhaps not vector code.
     """
 
     threads: int
@@ -87,7 +88,7 @@ class Limits(Record):
 
 
 class Peer(Record):
-    """A library that was compared: `import_s` is its import in a fresh process that has NumPy."""
+    """A compared library; `import_s` is its import time in a fresh process that has NumPy."""
 
     name: str
     status: str
@@ -97,7 +98,7 @@ class Peer(Record):
 
 
 class Cost(Record):
-    """The bytes and operations of axiomjit's plan of a case (`f.lower(...).cost`)."""
+    """The bytes and operations of axiomjit's plan of a case, from `f.lower(...).cost`."""
 
     bytes_read: int
     bytes_written: int
@@ -108,19 +109,19 @@ class Cost(Record):
 
 
 class Timing(Record):
-    """The steady state of one peer in one case, at a number of threads (1: pinned to one core).
+    """The times of a peer's warm calls in a case; one thread is pinned to one core.
 
-    A sample is the mean time of a call over about a millisecond of calls. Peers are timed
-    interleaved: each of `rounds` rounds takes one sample of every peer. NumPy and axiomjit are
-    also timed in further processes: `process_rounds` has the rounds of each process, and is empty
-    if there is only one. `median_s` is the median of the processes' medians, `low_s` to `high_s`
-    its 95 % bootstrap interval, which resamples processes and the rounds in each. `ratio` is the
-    same for the ratios, round by round, to NumPy's time (in files without `process_rounds`, the
-    ratio of the two medians), with its interval; NumPy's own is 1. `of_bound` is the least time
-    that the case's `cost` allows on this machine divided by `median_s` (1: as fast as memory or
-    arithmetic allow; above 1 where caches beat the triad), None where axiomjit has no plan. Kept
-    files leave `samples_s` out; except for NumPy they have `ours_by_this` instead: axiomjit's time
-    divided by this peer's, and its 95 % interval.
+    A sample is the mean time of a call over about a millisecond of calls. Peers are timed in turns:
+    each of `rounds` rounds has one sample of every peer. NumPy and axiomjit are also timed in
+    further processes; `process_rounds` has the number of rounds in each process, and is empty for a
+    single process. `median_s` is the median of the processes' medians. `low_s` and `high_s` are its
+    95 % bootstrap interval, which resamples processes and the rounds in each process. `ratio` is
+    the median of the ratios to NumPy's time in each round, with its interval; NumPy's own ratio is
+    1. In files without `process_rounds`, `ratio` is the ratio of two medians. `of_bound` is the
+    shortest time that the case's `cost` allows on this machine, divided by `median_s`. It is above
+    1 if caches are faster than the triad, None if axiomjit has no plan. Kept files have no
+    `samples_s`. Peers other than NumPy then have `ours_by_this`: axiomjit's time divided by the
+    peer's time, and its 95 % interval.
     """
 
     threads: int
@@ -138,21 +139,21 @@ class Timing(Record):
 
     @property
     def processes(self) -> tuple[tuple[float, ...], ...]:
-        """Return the samples of each process; empty where they are left out."""
+        """Return the samples of each process; empty if the file has no samples."""
         ends = list(accumulate(self.process_rounds or (self.rounds,), initial=0))
         cut = (self.samples_s[a:b] for a, b in pairwise(ends))
         return tuple(cut) if self.samples_s else ()
 
 
 class Run(Record):
-    """One peer in one case; it has times only if `status` is `ok`.
+    """A peer in a case; it has times only if `status` is `ok`.
 
     `first_call_s` is the time to the first result in a fresh process that has imported NumPy, with
-    empty caches: importing the library, compiling, and one call. `cold_compile_s` is the first call
-    without the import and without the time of a steady call; `warm_load_s` the same in a second
-    process that finds the disk caches of the first (for a library without a disk cache that is
-    another cold compile), None where no second process ran. `memory_peak_bytes` is the growth of
-    resident memory during a warm call, results included; None where the system does not report it.
+    empty caches: the import of the library, the compilation, and a call. `cold_compile_s` is the
+    time of the first call without the import and minus the time of a warm call. `warm_load_s` is
+    this time in a second process with the disk caches of the first process; None if no second
+    process ran. A library without a disk cache compiles again. `memory_peak_bytes` is the growth of
+    resident memory during a warm call, with results; None if the system does not report it.
     """
 
     peer: str
@@ -165,17 +166,17 @@ class Run(Record):
     timings: tuple[Timing, ...] = ()
 
     def at(self, threads: int) -> Timing | None:
-        """Return the timing at a number of threads, None if there is none."""
+        """Return the timing at a number of threads; None if the run has no such timing."""
         return next((t for t in self.timings if t.threads == threads), None)
 
 
 class Case(Record):
-    """One function on one set of arguments.
+    """A function with its arguments.
 
-    `text` is the function in a few words or its expression; `size` the number of elements of its
-    largest argument; `dtype` that of its arguments, such as "f8". Cases of one `series` are the
-    same function on arrays of different sizes, empty for none. `cost` is None where axiomjit does
-    not run the case; its run then says why.
+    `text` is the function's expression or a short description. `size` is the number of elements of
+    the largest argument. `dtype` is the dtype of the arguments, such as "f8". Cases of one `series`
+    are the same function for different sizes; empty without a series. `cost` is None if axiomjit
+    does not run the case; axiomjit's run then has the reason.
     """
 
     name: str
@@ -188,14 +189,15 @@ class Case(Record):
     runs: tuple[Run, ...]
 
     def run(self, peer: str) -> Run | None:
-        """Return the run of a peer, None if it was not measured."""
+        """Return the run of a peer; None if the peer was not measured."""
         return next((r for r in self.runs if r.peer == peer), None)
 
 
 class Result(Record):
-    """A whole run: `quick` runs have fewer rounds, one thread count and no second process.
+    """The result of a run; `quick` runs have fewer rounds and no second process.
 
-    `threads` are the thread counts that were measured, ascending; the last one uses all cores.
+    `threads` are the measured numbers of threads in ascending order; the last number uses all
+    cores.
     """
 
     environment: Environment
@@ -209,7 +211,7 @@ class Result(Record):
     cases: tuple[Case, ...]
 
     def case(self, name: str) -> Case | None:
-        """Return the case of that name, None if it was not run."""
+        """Return the case of this name; None if the run does not have it."""
         return next((c for c in self.cases if c.name == name), None)
 
 
@@ -238,7 +240,8 @@ def read_result(path: Path) -> Result:
     """Read and check a result file.
 
     Raises:
-        BenchError: the file is missing, is no JSON, has another version or a field of a wrong type.
+        BenchError: the file is missing, is not JSON, has another version or a field of a wrong
+            type.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -248,14 +251,14 @@ def read_result(path: Path) -> Result:
 
 
 def to_text(result: Result) -> str:
-    """Return the JSON text of a result, one case a line."""
+    """Return the JSON text of a result, with a line for each case."""
     body = {"format": FORMAT, "version": VERSION, **_plain(result)}
     lines = (f" {json.dumps(name)}: {_lines(value)}" for name, value in body.items())
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
 def _lines(value: object) -> str:
-    """Return JSON with each element of a list, or each field of an object, on a line."""
+    """Return the JSON text of a value, with a line for each element or field."""
     if isinstance(value, list) and value and isinstance(value[0], dict):
         return "[\n  " + ",\n  ".join(map(json.dumps, value)) + "\n ]"
     if isinstance(value, dict):
@@ -265,7 +268,7 @@ def _lines(value: object) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Return records as dicts and tuples as lists."""
+    """Return a value with records as dicts and tuples as lists."""
     if isinstance(value, Record):
         return {name: _plain(getattr(value, name)) for name in type(value)._fields}
     return list(map(_plain, value)) if isinstance(value, tuple) else value
@@ -275,12 +278,12 @@ def from_text(text: str, name: str, digits: int | None = None) -> Result:
     """Return the result in a JSON text.
 
     Args:
-        text: of a result file.
-        name: of the file, for messages.
-        digits: round numbers to this many significant digits; None: keep all.
+        text: the content of a result file.
+        name: the name of the file, for messages.
+        digits: the number of significant digits to which numbers are rounded; None for no rounding.
 
     Raises:
-        BenchError: the text is no JSON, has another version or a field of a wrong type.
+        BenchError: the text is not JSON, has another version or a field of a wrong type.
     """
 
     def number(text: str) -> float:
@@ -297,7 +300,7 @@ def from_text(text: str, name: str, digits: int | None = None) -> Result:
 
 
 class _Fault(Exception):
-    """An error in a document, with its position."""
+    """An error in a result file, with the position of the field."""
 
 
 def _decode(body: object) -> Result:
@@ -311,7 +314,7 @@ def _decode(body: object) -> Result:
 
 
 def _value(value: Any, kind: Any, place: str) -> Any:
-    """Return the value converted to its annotated type."""
+    """Return the value, checked and converted to its annotated type."""
     if isinstance(kind, types.UnionType):  # with None
         return None if value is None else _value(value, kind.__args__[0], place)
     origin = typing.get_origin(kind)

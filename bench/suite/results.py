@@ -1,4 +1,4 @@
-"""Stored results: one dated file per machine, in the folder bench/results of a clone."""
+"""Kept results: a dated file for each machine, in the folder bench/results of a clone."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from axiomjit.bench.suite.records import (
 
 PACKAGE = Path(axiomjit.__file__).resolve().parent
 DIGITS = 5
-"""Significant digits of the numbers in kept results."""
+"""The number of significant digits of numbers in kept results."""
 
 
 def checkout(package: Path = PACKAGE) -> Path | None:
-    """Return the root of the clone that a package `axiomjit` is in, None for an installed one.
+    """Return the root of the clone of a package `axiomjit`; None for an installed package.
 
-    Only in a clone axiomjit/bench is a link; wheels and source distributions have a folder.
+    Only in a clone is axiomjit/bench a link; in wheels and source distributions it is a folder.
     """
     return package.parent if (package / "bench").is_symlink() else None
 
 
 def results_folder(asked: str, package: Path = PACKAGE) -> Path:
-    """Return the folder in which results are kept.
+    """Return the folder of kept results.
 
     Raises:
-        BenchError: this is not a clone.
+        BenchError: the package is not in a clone.
     """
     root = checkout(package)
     if root is None:
@@ -48,7 +48,7 @@ def results_folder(asked: str, package: Path = PACKAGE) -> Path:
 
 
 def keep(result: Result, folder: Path) -> Path:
-    """Write the `shortened` result; a later one of the same day and machine replaces it.
+    """Write the shortened result to a file, which later results of the same day replace.
 
     Raises:
         BenchError: the file cannot be written.
@@ -65,7 +65,7 @@ def keep(result: Result, folder: Path) -> Path:
 
 
 def kept(folder: Path) -> tuple[Result, ...]:
-    """Return all kept results, oldest first.
+    """Return all kept results, with the oldest result first.
 
     Raises:
         BenchError: the folder has no result, or a file cannot be read.
@@ -78,7 +78,7 @@ def kept(folder: Path) -> tuple[Result, ...]:
 
 
 def shortened(result: Result) -> Result:
-    """Return a smaller result: statistics instead of samples, numbers with five digits."""
+    """Return the result with statistics in place of samples, and with rounded numbers."""
 
     def shorter_timing(case: Case, run: Run, old: Timing) -> Timing:
         own = run.peer in (OURS, NUMPY)  # our timing has the ratio to NumPy

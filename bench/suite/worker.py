@@ -1,6 +1,6 @@
-"""A process that runs one peer in one case, and takes requests over a pipe.
+"""A worker process, which runs one peer in one case and answers requests from a pipe.
 
-`python -m axiomjit.bench.suite.worker` reads one JSON object a line and answers each with one:
+`python -m axiomjit.bench.suite.worker` reads a JSON object per line and answers with a JSON object:
 
 | asked | answered |
 |---|---|
@@ -12,8 +12,8 @@
 | `plan` | `cost` of axiomjit's plan, None without one |
 | `limits` pinned, threads, spent_s | `triads`, `flops_per_s` |
 
-An answer with `status` says why the peer drops out of the case. The process ends when its
-input does.
+An answer with `status` has the reason why the peer is excluded from the case. The process ends when
+its input ends.
 """
 
 from __future__ import annotations
@@ -42,28 +42,28 @@ from axiomjit.bench.suite.records import MISSING, UNSUPPORTED, WRONG, Cost
 from axiomjit.bench.suite.workload import Workload, facts
 
 SAMPLE_S: Final = 1e-3
-"""The length of a sample: shorter calls are repeated in it."""
+"""The length of a sample in seconds; a sample of short calls has several calls."""
 WARM_BELOW_S: Final = 5e-3
-"""Shorter calls are preceded by an untimed one, since other peers have used the CPU's caches."""
+"""Before a shorter call an untimed call runs, since other peers have used the CPU's caches."""
 TRIES: Final = 4
-"""The most repetitions of an interrupted sample."""
+"""The largest number of repetitions of an interrupted sample."""
 SINGLE_THREADED_SHARE: Final = 0.02
-"""If other threads work for less than this fraction of a call, it counts as single-threaded."""
+"""A call is single-threaded if other threads work for a smaller fraction of its time."""
 TOLERANCE: Final = {"f2": 1e-2, "f4": 1e-4, "f8": 1e-9, "c8": 1e-4, "c16": 1e-9}
-"""The largest difference allowed, relative to the largest finite element, by dtype.
+"""The largest allowed difference by dtype, relative to the largest finite element.
 
-Other dtypes must agree exactly.
+Results of other dtypes must be equal.
 """
 LARGE_BYTES: Final = 1 << 20
 Answer = dict[str, Any]
 
 
 class Stop(Exception):
-    """The peer is out of this case: status and reason."""
+    """The peer is excluded from this case; the arguments are the status and the reason."""
 
 
 class Session:
-    """The state of one worker."""
+    """The state of a worker; each method answers a request."""
 
     def __init__(self) -> None:
         self.call: Call = lambda: None
@@ -74,7 +74,7 @@ class Session:
         self.arguments: tuple[Any, ...] = ()
 
     def prepare(self, peer: str, case: str, seed: int, pinned: bool) -> Answer:
-        """Import the peer, make the arguments, compute NumPy's result."""
+        """Import the peer, make the arguments, and compute NumPy's result."""
         pin(pinned)
         kind = PEERS[peer]
         try:
@@ -93,7 +93,7 @@ class Session:
         return {"size": size, "dtype": dtype}
 
     def first(self) -> Answer:
-        """Make the first call, compilation included, and compare its result with NumPy's."""
+        """Make the first call, with its compilation, and compare the result with NumPy's."""
         started = time.perf_counter()
         try:
             result = self.call()
@@ -106,7 +106,7 @@ class Session:
         return {"first_s": first_s}
 
     def steady(self) -> Answer:
-        """Warm up, and choose the number of calls per sample."""
+        """Make a few calls, and choose the number of calls of a sample."""
         self.expected = None
         for _ in range(3):  # first calls start threads and choose code
             self.call_s = self._timed(1)
@@ -117,9 +117,9 @@ class Session:
         return {"call_s": self.call_s}
 
     def sample(self) -> Answer:
-        """Take one sample; while the system interrupts it, take it again and keep the best.
+        """Measure a sample; repeat it while the system interrupts it, and return the best.
 
-        If the calls run on one thread, time in which it had no core does not count.
+        If the calls run on one thread, the time in which the thread had no core does not count.
         """
         if self.call_s < WARM_BELOW_S:
             self.call()
@@ -131,7 +131,7 @@ class Session:
         return {"sample_s": min(tries)[1]}
 
     def memory(self) -> Answer:
-        """Return the memory that a warm call adds at its peak, None if Linux does not report it."""
+        """Return the peak growth of memory in a warm call; None if Linux does not report it."""
         _give_back_memory()
         gc.collect()
         try:
@@ -147,7 +147,7 @@ class Session:
         return {"peak_bytes": max(0, grown) if seen else None}
 
     def plan(self) -> Answer:
-        """Return the cost of axiomjit's plan for the prepared case."""
+        """Return the cost of axiomjit's plan of the prepared case; None without a plan."""
         assert self.workload is not None
         try:
             cost = jit(self.workload.function, strict=True).lower(*self.arguments).cost
@@ -156,7 +156,7 @@ class Session:
         return {"cost": {name: getattr(cost, name) for name in Cost._fields}}
 
     def limits(self, pinned: bool, threads: int, spent_s: float) -> Answer:
-        """Return the limits of the machine."""
+        """Measure the limits of the machine and return them."""
         pin(pinned)
         return measure_limits(threads, spent_s)
 
@@ -178,10 +178,10 @@ class Session:
 
 
 def disagreement(result: object, expected: object) -> str:
-    """Return the difference between a result and NumPy's; "" if they agree.
+    """Return a text about the difference between a result and NumPy's; "" if they agree.
 
-    Structure, shapes, kind of dtype, positions of NaN and infinity must be the same, values close,
-    and elements no narrower than NumPy's.
+    The structure, the shapes, the kinds of dtypes and the positions of NaN and infinity must be
+    equal. Values must be close, and elements must not have fewer bytes than NumPy's.
     """
     ours, theirs = flatten_tree(result)[0], flatten_tree(expected)[0]
     if len(ours) != len(theirs):
@@ -212,7 +212,7 @@ def _difference(ours: np.ndarray[Any, Any], theirs: np.ndarray[Any, Any]) -> str
 
 
 def interruptions() -> int:
-    """Return the number of involuntary context switches, 0 if the system does not report it."""
+    """Return the number of involuntary context switches; 0 if the system does not report it."""
     try:
         import resource
     except ImportError:  # Windows
@@ -221,7 +221,7 @@ def interruptions() -> int:
 
 
 def waiting_s() -> float:
-    """Return how long this thread was ready but had no core, 0 if the system does not report it."""
+    """Return the seconds in which this thread waited for a core; 0 if they are unknown."""
     try:
         return int(Path("/proc/thread-self/schedstat").read_text().split()[1]) * 1e-9
     except (OSError, ValueError, IndexError):
@@ -234,7 +234,7 @@ def other_threads_s() -> float:
 
 
 def result_bytes(result: object) -> int:
-    """Return the bytes of the arrays among results, without small ones."""
+    """Return the number of bytes of the large arrays in a result."""
     sizes = (getattr(leaf, "nbytes", 0) for leaf in flatten_tree(result)[0] if not _is_view(leaf))
     return sum(size for size in sizes if size >= LARGE_BYTES)
 
@@ -244,13 +244,13 @@ def _is_view(leaf: object) -> bool:
 
 
 def pin(pinned: bool) -> None:
-    """Pin the process to one core, so that no library can use more, whatever its settings."""
+    """Pin the process to one core, so that no library can use more cores."""
     if pinned and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 
 
 def _give_back_memory() -> None:
-    """Make larger blocks come from the system anew, so that growth is visible."""
+    """Make the C library get large blocks from the system, so that growth of memory is seen."""
     try:
         library = ctypes.CDLL(None)
         library.mallopt(-3, 65536)  # M_MMAP_THRESHOLD
@@ -267,7 +267,7 @@ def _status_kib(field: str) -> int:
 
 
 def serve(session: Session, lines: Any, answer: Callable[[Answer], None]) -> None:
-    """Answer each request line until there are no more."""
+    """Answer the request in each line until the input ends."""
     for line in lines:
         asked = json.loads(line)
         try:
@@ -277,7 +277,7 @@ def serve(session: Session, lines: Any, answer: Callable[[Answer], None]) -> Non
 
 
 def main() -> None:
-    """Serve the process's own pipe; the output of libraries goes to standard error."""
+    """Serve requests on standard input; the output of libraries goes to standard error."""
     own = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     warnings.simplefilter("ignore")

@@ -1,4 +1,4 @@
-"""A workload: a plain NumPy function, its arguments, and its forms for other libraries."""
+"""Workloads: NumPy functions, their arguments, and their forms for other libraries."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ Function = Callable[..., Any]
 Inputs = Callable[[np.random.Generator], tuple[Any, ...]]
 
 prange = range
-"""The placeholder of `numba.prange` in loop forms; the Numba peers replace it."""
+"""The placeholder for `numba.prange` in loops; the peers of Numba replace it."""
 
 
 class Workload(Record):
-    """A case before it is run.
+    """A NumPy function that is a case of the suite.
 
-    `inputs(rng)` makes the arguments. `numexpr` is the same expression for numexpr, over the names
-    of the parameters; `einsum` the subscripts if the function is one contraction of its arguments;
-    `loops` the same function as loops over `prange`, for Numba where it refuses the NumPy form.
-    They are empty or None if there is none. Cases of one `series` differ in size only.
+    `inputs(rng)` makes the arguments. `numexpr` is the function as an expression for numexpr, with
+    the names of the parameters. `einsum` are the subscripts if the function is a contraction of its
+    arguments. `loops` is the function as loops over `prange`, if Numba rejects the NumPy function.
+    These forms are empty or None if they do not exist. Cases of one `series` differ only in size.
     """
 
     name: str
@@ -43,12 +43,12 @@ class Workload(Record):
     series: str = ""
 
     def arguments(self, seed: int) -> tuple[Any, ...]:
-        """Return the arguments: the same for the same seed, different ones for each case."""
+        """Return the arguments, which depend on the seed and on the name of the case."""
         return tuple(self.inputs(np.random.default_rng([seed, zlib.crc32(self.name.encode())])))
 
     @property
     def text(self) -> str:
-        """Return the body of the function on one line, without its docstring."""
+        """Return the body of the function on one line, without the docstring."""
         try:
             source = textwrap.dedent(inspect.getsource(self.function))
             tree = ast.parse(source).body[0]
@@ -61,22 +61,22 @@ class Workload(Record):
         return "; ".join(lines).removeprefix("return ").replace("; return ", "; ")
 
     def bindings(self, arguments: Sequence[Any]) -> dict[str, Any]:
-        """Return the arguments by the names of the parameters."""
+        """Return the arguments, by the names of the parameters."""
         return dict(zip(inspect.signature(self.function).parameters, arguments, strict=False))
 
 
 class Shelf(list[Workload]):
-    """Workloads in order; decorate a function with `shelf.add(...)` to add it."""
+    """A list of workloads; the decorator `shelf.add(...)` adds a function."""
 
     def __init__(self, group: str = "") -> None:
-        """Start empty; `group` is the group of all workloads added."""
+        """Start empty; `group` is the group of all workloads of the shelf."""
         super().__init__()
         self.group = group
 
     def add(
         self, inputs: Inputs, *, sizes: Mapping[str, Inputs] | None = None, **more: Any
     ) -> Callable[[Function], Function]:
-        """Add the decorated function under its name; with `sizes`, once per size, as a series."""
+        """Add the decorated function by its name; with `sizes`, add a workload for each size."""
 
         def place(function: Function) -> Function:
             name = function.__name__
@@ -91,11 +91,11 @@ class Shelf(list[Workload]):
 
 
 def with_module(function: Function, replaced: Mapping[int, Any]) -> Function:
-    """Return the function with objects replaced that it, or a helper of it, uses as globals.
+    """Return the function with other objects in place of some globals.
 
     Args:
         function: a Python function.
-        replaced: the replacement of each object, by `id`.
+        replaced: the replacement of each object by its `id`, also in helpers of the function.
     """
     rebound: Function = _rebound(function, replaced, {})
     return rebound
@@ -123,20 +123,21 @@ def _rebound(function: Any, replaced: Mapping[int, Any], done: dict[int, Any]) -
 
 
 OWN_GROUP: Final = "own"
-"""The group of a user's own functions."""
+"""The group of the user's own functions."""
 
 
 def own_workload(spec: str) -> Workload:
-    """Return the workload of a user's function, named as `FILE.py:FUNCTION`.
+    """Return the workload of a user's function, whose name is `FILE.py:FUNCTION`.
 
-    Beside `norm` the file may define `norm_inputs()` or `norm_inputs(rng)`, which returns the
-    arguments as a tuple (`rng` is a seeded `numpy.random.Generator`), and for the peers
-    `norm_numexpr`, `norm_einsum` and `norm_loops`. Without `norm_inputs` all parameters need
-    defaults.
+    For a function `norm`, the file may define `norm_inputs()` or `norm_inputs(rng)`, which returns
+    the arguments as a tuple; `rng` is a seeded `numpy.random.Generator`. Without `norm_inputs`, all
+    parameters need defaults. The file may also define `norm_numexpr`, `norm_einsum` and
+    `norm_loops` for other libraries.
 
     Raises:
-        GraphValueError: the file or function does not exist, or running the file raises an error.
-        BenchError: no arguments are given for a parameter, or `norm_inputs` does not work.
+        GraphValueError: the file or function does not exist, or the file raises an error when it
+            runs.
+        BenchError: a parameter has no argument, or `norm_inputs` or the function raises an error.
     """
     function: Function = inspect.unwrap(load_function(spec))
     name = spec.rpartition(":")[2]
@@ -167,12 +168,12 @@ def own_workload(spec: str) -> Workload:
         space.get(f"{name}_einsum", ""),
         space.get(f"{name}_loops"),
     )
-    _try(workload, needed)
+    _check_call(workload, needed)
     return workload
 
 
-def _try(workload: Workload, needed: Sequence[str]) -> None:
-    """Make the arguments and call once, so that a mistake shows before anything is measured."""
+def _check_call(workload: Workload, needed: Sequence[str]) -> None:
+    """Make the arguments and call the function once, to find errors before measurements."""
     asked, doing = f"measure {workload.name}", "building its arguments"
     try:
         arguments, kept = workload.arguments(0), workload.arguments(0)
@@ -190,7 +191,7 @@ def _try(workload: Workload, needed: Sequence[str]) -> None:
 
 
 def facts(arguments: Sequence[Any]) -> tuple[int, str]:
-    """Return the elements of the largest argument, and the dtypes of the arrays ("f8,i4")."""
+    """Return the size of the largest argument, and the dtypes of the arrays, as in "f8,i4"."""
     arrays = [a for a in arguments if isinstance(a, np.ndarray)]
     kinds = dict.fromkeys(f"{a.dtype.kind}{a.dtype.itemsize}" for a in arrays)
     return max((a.size for a in arrays), default=1), ",".join(kinds) or "none"

@@ -1,4 +1,4 @@
-"""Choose which values of a graph are stored; the others are computed where they are read."""
+"""Choose the values of a graph that are stored; readers compute all other values."""
 
 from __future__ import annotations
 
@@ -34,47 +34,50 @@ from axiomjit.symbolic.dims import Dim, Scope
 from axiomjit.symbolic.index_maps import IndexMap, compose, fixed, iterators_of
 
 MAX_REPEATED_WEIGHT: Final = 4
-"""The highest cost, in additions, of a value that is computed again for each element of a
-broadcast; a more expensive value is stored.
+"""The largest cost, in additions, of a value that a broadcast computes again.
+
+If the value costs more, it is stored.
 """
 MAX_SHARED_WEIGHT: Final = 16
-"""Additions that may be repeated for each additional loop nest or index that reads a value."""
+"""The largest cost, in additions, of computing a value again for further loop nests and indices."""
 LOOKUP_COST: Final = 4
 """The cost of a random access, in additions."""
 MAX_GATHERED_SHARE: Final = 8
-"""An expensive value is computed at gathered positions only if they are fewer than its elements by
-this factor: loops along memory are vectorized, gathers perhaps not.
+"""The factor by which gathered positions must be fewer than the elements of an expensive value.
+
+Otherwise the value is stored: loops along memory are vectorized, gathers perhaps not.
 """
 STORE_AND_LOAD_COST: Final = 2
-"""The cost, in additions, of storing an element and loading it again in sequence."""
+"""The cost, in additions, of a store and a later load of an element in sequence."""
 MAX_SELECTIONS: Final = 8
-"""The most reads of a join that is not stored; each read splits the loops of its reader."""
+"""The largest number of reads of a join that is not stored; each read splits its reader's loops."""
 MAX_PARTS: Final = 16
-"""The most parts of a join in one kernel; for more, compile time grows faster than the number."""
+"""The largest number of parts of joins in a kernel; compile time grows faster than this number."""
 MAX_OPS: Final = 128
-"""The most ops that are fused into one kernel; more would cost more compile time than they gain."""
+"""The largest number of ops in a kernel; more ops cost more compile time than they gain."""
 MAX_SPLIT_STATEMENTS: Final = 512
-"""The most statements of a kernel, counted after loops over a join are split at its parts."""
+"""The largest number of statements of a kernel, after loops over joins are split at their parts."""
 ALWAYS_STORED: Final = (*PACKS, SAVE, MATERIALIZE, UPDATE)
-"""Primitives whose values are always stored."""
+"""The primitives whose values are always stored."""
 
 
 def choose_storage(graph: Graph, scope: Scope, *, calls: bool = True) -> dict[Node, Library | None]:
-    """The stored ops, each with the library function that computes it, or None.
+    """The stored ops, each with its library function; None if loops compute the op.
 
-    The lengths in the scope decide about speed alone, so they leave no guard. Without `calls` loops
+    The lengths in the scope affect only speed, so they leave no guard. Without `calls`, loops
     compute products of matrices.
 
     Needs: a legal graph in which only outputs are views.
-    Gives: outputs (for a view its base), explicit copies, written versions, library calls and their
-        operands, folds that no single reader finishes, and values too expensive to recompute.
+    Gives: outputs (the base of a view), explicit copies, written versions, library calls and their
+        operands, folds that no single reader finishes, and values that are too expensive to compute
+        again.
     Keeps: the graph.
     """
     return _Choice(graph, scope, calls).stored()
 
 
 class _Choice:
-    """Decides about each op after its readers, so that the stored readers of a value are known."""
+    """The choice for one graph; it decides about an op after the readers of the op."""
 
     def __init__(self, graph: Graph, scope: Scope, calls: bool) -> None:
         self.scope, self.calls = scope, calls
@@ -97,7 +100,7 @@ class _Choice:
         return _repeated_parts(self.order, self.cones)
 
     def stored(self) -> dict[Node, Library | None]:
-        """Visit all ops, readers first."""
+        """The stored ops, with their library functions."""
         for op in reversed(self.order):
             if is_view(op):
                 continue
@@ -110,7 +113,7 @@ class _Choice:
         return self.chosen
 
     def _joins(self, op: Op, fold: Op, reader: Op, index: IndexMap) -> bool:
-        """True if the reader can finish the fold, in one loop with the other folds it finishes."""
+        """True if the reader can finish the fold, in one loop with its other folds."""
         if op in self.selected or not _finishes(reader, index):
             return False
         extents = fold.extents[fold.rank :]
@@ -132,10 +135,11 @@ class _Choice:
         return self._repeats_much(op)
 
     def _is_split(self, join: Op, reader: Op, index: IndexMap) -> bool:
-        """True if the regions of a join, read through a map, are ranges of single iterators.
+        """True if loops of the readers can be split at the regions of a join.
 
-        They are so in the loops of the reader, and of the readers of a gather computed inline. The
-        loop of a scatter is not split, since its points may write one element twice.
+        A region must be a range of a single iterator, in the loops of the reader and in the loops
+        of a gather's readers if the gather is not stored. The loop of a scatter is not split, since
+        its points may write one element twice.
         """
         scatters = isinstance(reader, Update) and len(reader.operands) > 2
         if scatters or not _is_split(join, reader, index):
@@ -149,7 +153,7 @@ class _Choice:
         )
 
     def _needs_memory(self, op: Op) -> bool:
-        """True if the value must be in memory, for example as an operand of a library call."""
+        """True if the value must be in memory, for instance as an operand of a library call."""
         if op in self.outputs or op.primitive in ALWAYS_STORED or self._library_of(op) is not None:
             return True
         return any(
@@ -158,7 +162,7 @@ class _Choice:
         )
 
     def _repeats_much(self, op: Op) -> bool:
-        """True if readers would recompute the value too often, or its kernel would be too large."""
+        """True if readers would compute the value too often, or its kernel would be too large."""
         readers, cone = self.readers[op], self.cones[op]
         if not op.looped_extents and _is_number(
             cone
@@ -180,9 +184,9 @@ class _Choice:
         return weight > MAX_REPEATED_WEIGHT and (repeated or self._in_several_kernels(readers))
 
     def _is_gathered_often(self, op: Op, gathers: Sequence[Op], weight: int) -> bool:
-        """True if computing the value at each gathered position costs more than storing it.
+        """True if computing the value at the gathered positions costs more than storing it.
 
-        A gather with data-dependent lengths is assumed to read every element.
+        A gather with data-dependent lengths counts as a read of every element.
         """
         places = self._points(op)
         if data_dependent_in(*op.shape, *(n for gather in gathers for n in gather.shape)):
@@ -200,11 +204,12 @@ class _Choice:
         )
 
     def _library_of(self, op: Op) -> Library | None:
-        """The library function that computes an op; None if loops compute it.
+        """The library function that computes an op; None if loops compute the op.
 
-        Library operations take entire operands. A product of matrices goes to BLAS. One of a matrix
-        and a vector does so if both are in memory, or if the matrix is and is large: then storing a
-        computed vector costs little. Otherwise loops compute the operands as they read them.
+        Library operations need entire operands. BLAS computes a product of two matrices. BLAS also
+        computes a product of a matrix and a vector if both are in memory, or if a large matrix is
+        in memory: then it costs little to store the vector. Otherwise loops compute the operands
+        where they read them.
         """
         if isinstance(op.primitive, LibraryOperation):
             return Library(op.primitive, operand_iterators(op), origin(op))
@@ -224,7 +229,7 @@ class _Choice:
         return math.prod(map(self.scope.value, op.shape))
 
     def _in_several_kernels(self, readers: Iterable[tuple[Op, IndexMap]]) -> bool:
-        """True if one kernel cannot hold all readers, so that each would recompute the value."""
+        """True if the readers do not fit into one kernel, so that each computes the value."""
         cones = [self.cones[reader] for reader in dict.fromkeys(reader for reader, _ in readers)]
         if len(cones) < 2:
             return False
@@ -232,16 +237,16 @@ class _Choice:
 
 
 def _folded_in(op: Op) -> Op | None:
-    """The op itself if it is a fold, or the fold one of whose values it selects; else None."""
+    """The op itself if it is a fold, or the fold of which it selects a part; otherwise None."""
     of = op.operands[0] if op.primitive.name == "part" else op
     return of if isinstance(of, Op) and of.fold is not None else None
 
 
 def _cones(order: Sequence[Op]) -> dict[Op, frozenset[Op]]:
-    """For each op the ops fused with it; empty if they are too many for a kernel.
+    """For each op, the ops that one kernel would compute with it; empty if they are too many.
 
-    The loops that read a join are split at the borders of its parts: each part is computed in one
-    of the pieces, the readers of the join in all of them.
+    Loops that read a join are split at the borders of its parts. Each part is computed in one piece
+    of the loops, the readers of the join in all pieces.
     """
     cones: dict[Op, frozenset[Op]] = {}
     repeated: dict[Op, frozenset[Op]] = {}
@@ -301,7 +306,7 @@ def _weight(ops: Iterable[Op]) -> int:
 
 
 def _cuts(join: Op) -> Iterator[tuple[int, Dim]]:
-    """The borders between the parts of a join: a dimension and a position in it."""
+    """The borders between the parts of a join: the number of a dimension and a position in it."""
     for region in join.regions:
         for d, ((low, high), extent) in enumerate(zip(region, join.extents, strict=True)):
             inner = (p for p in (low, high) if p.constant != 0 and p is not extent)
@@ -309,12 +314,12 @@ def _cuts(join: Op) -> Iterator[tuple[int, Dim]]:
 
 
 def _pieces(cuts: frozenset[tuple[int, Dim]]) -> int:
-    """The number of boxes between cuts."""
+    """The number of boxes between all cuts."""
     return math.prod(1 + n for n in Counter(d for d, _ in cuts).values())
 
 
 def _finishes(reader: Op, index: IndexMap) -> bool:
-    """True if the reader uses each result of the fold once, so that it can finish the fold."""
+    """True if the reader uses each result of a fold once, so that it can finish the fold."""
     alone = all(len(f.terms) <= 1 and f.offset.constant == 0 for f in index)
     covered = iterators_of(index)
     missing = [n for k, n in enumerate(reader.extents) if k not in covered]
@@ -346,16 +351,16 @@ def _is_gathered(reader: Op, index: IndexMap) -> bool:
 
 
 def _is_product(op: Op) -> bool:
-    """True if an op sums products of two operands over iterators that both have."""
+    """True if an op is an unconditional sum of products of two operands."""
     if op.fold is None or op.fold.name != "sum" or op.primitive.name != "multiply":
         return False
     return not op.conditions  # BLAS cannot skip excluded points
 
 
 def _sides_of(op: Op) -> tuple[tuple[int, ...], ...] | None:
-    """The iterators of each operand of a product of matrices; None if it is none.
+    """The iterators of both operands of a product of matrices; None for other products.
 
-    No kept iterator is in both operands, the summed ones are.
+    Both operands have each summed iterator; only one of them has a given kept iterator.
     """
     sides: list[tuple[int, ...]] = []
     for index in op.maps:

@@ -1,4 +1,4 @@
-"""Graph -> Graph: reads through views become reads of the viewed values."""
+"""Graph -> Graph: reads of views become reads of the viewed values."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ def compose_views(graph: Graph, context: Context) -> Graph:
     """Compose the maps of view ops into the maps of the ops that read them.
 
     Needs: a legal graph.
-    Gives: a graph in which only outputs are views. Readers of a view with elements of another
-        dtype compute these.
-    Keeps: the value of every output, and which outputs are views that may be written through.
+    Gives: a graph in which only outputs are views. The readers of a view with elements of another
+        dtype compute these elements.
+    Keeps: the value of every output, and the outputs that are writable views.
     """
     return rewrite(graph, _compose)
 
@@ -23,7 +23,8 @@ def _compose(node: Node) -> Node:
     if not isinstance(node, Op):
         return node
     reads = [
-        _through(node, child, index) for child, index in zip(node.operands, node.maps, strict=True)
+        _read_of_base(node, child, index)
+        for child, index in zip(node.operands, node.maps, strict=True)
     ]
     operands = tuple(child for child, _ in reads)
     if operands == node.operands:
@@ -40,7 +41,7 @@ def _is_plain_view(node: Op) -> bool:
 
 
 def _is_read_only(node: Node) -> bool:
-    """True if the node, or a view that it is made from, is a read-only view."""
+    """True if the node is a read-only view, or is made from a read-only view."""
     while is_view(node):
         assert isinstance(node, Op)
         if node.primitive is READ_ONLY:
@@ -49,8 +50,8 @@ def _is_read_only(node: Node) -> bool:
     return False
 
 
-def _through(reader: Op, child: Node, index: IndexMap) -> tuple[Node, IndexMap]:
-    """The base node and the map to it; composition stops at views with other elements."""
+def _read_of_base(reader: Op, child: Node, index: IndexMap) -> tuple[Node, IndexMap]:
+    """The base that a read of a view reads, with its map; views of other elements are bases."""
     while is_view(child):
         assert isinstance(child, Op)
         part = ELEMENT_VIEWS.get(child.primitive.name)

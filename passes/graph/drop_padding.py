@@ -1,4 +1,4 @@
-"""Graph -> Graph: ops whose conditions exclude padding read the unpadded operand."""
+"""Graph -> Graph: ops with conditions that exclude padding read the unpadded operand."""
 
 from __future__ import annotations
 
@@ -21,19 +21,20 @@ from axiomjit.symbolic.index_maps import (
 
 
 def drop_padding(graph: Graph, context: Context) -> Graph:
-    """Replace a read of a join by a read of one part if conditions exclude the other parts.
+    """Replace a read of a join by a read of one part if conditions exclude all other parts.
 
-    A fold over windows skips points outside its operand, so the fold needs no padded copy. Neither
-    do elementwise ops between the padding and the fold.
+    A fold over windows skips points outside its operand, so the fold needs no padded copy of the
+    operand. Elementwise ops between the padding and the fold need no padded copy either.
 
     Needs: a legal graph in which only outputs are views.
-    Gives: a legal graph; maps may name elements outside an operand where a condition does not hold.
+    Gives: a legal graph; at points that a condition excludes, maps may give elements outside an
+        operand.
     Keeps: the value of every output.
     """
-    return rewrite(graph, _drop)
+    return rewrite(graph, _without_padding)
 
 
-def _drop(node: Node) -> Node:
+def _without_padding(node: Node) -> Node:
     if not isinstance(node, Op) or not node.conditions:
         return node
     pairs = zip(node.operands, node.maps, strict=True)
@@ -42,7 +43,7 @@ def _drop(node: Node) -> Node:
 
 
 def _with_reads(op: Op, reads: Sequence[Read]) -> Op:
-    """The op with other operands and maps; itself if they are unchanged."""
+    """The op with these operands and maps; the op itself if they are unchanged."""
     operands = tuple(child for child, _ in reads)
     if operands == op.operands:
         return op
@@ -50,7 +51,7 @@ def _with_reads(op: Op, reads: Sequence[Read]) -> Op:
 
 
 def _unpadded(child: Node, index: IndexMap, conditions: Conditions) -> Read:
-    """The node and map that an op with conditions reads in place of an operand."""
+    """The operand and the map that an op with conditions reads in place of a padded operand."""
     while isinstance(child, Op) and child.regions:
         held = (_is_within(region, index, child, conditions) for region in child.regions)
         part = next((k for k, holds in enumerate(held) if holds), None)
@@ -62,7 +63,7 @@ def _unpadded(child: Node, index: IndexMap, conditions: Conditions) -> Read:
 
 
 def _is_within(region: Region, index: IndexMap, join: Op, conditions: Conditions) -> bool:
-    """True if a region of a join has all points that satisfy the conditions."""
+    """True if a region of a join has all points at which the conditions hold."""
     limits = zip(index, region, join.extents, strict=True)
     return all(
         condition(function, low, high) in conditions
@@ -72,7 +73,7 @@ def _is_within(region: Region, index: IndexMap, join: Op, conditions: Conditions
 
 
 def _computed_within(child: Node, index: IndexMap, conditions: Conditions) -> Node:
-    """An elementwise operand under the conditions of its reader, if it reads padding."""
+    """The operand; if it is elementwise and reads padding, it gets the reader's conditions."""
     plain = isinstance(child, Op) and child.fold is None and not child.regions
     if not isinstance(child, Op) or not plain or child.conditions or is_view(child):
         return child
@@ -86,7 +87,7 @@ def _computed_within(child: Node, index: IndexMap, conditions: Conditions) -> No
 
 
 def _in_own_iterators(conditions: Conditions, index: IndexMap) -> Conditions:
-    """A reader's conditions in terms of the iterators of an operand."""
+    """The conditions of a reader, written with the iterators of an operand."""
     places: dict[int, int] = {}
     for d, function in enumerate(index):
         if len(function.terms) != 1 or function.offset.constant != 0:

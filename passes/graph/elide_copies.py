@@ -34,29 +34,29 @@ from axiomjit.symbolic.index_maps import (
 from axiomjit.views.dense_layout import row_major_strides
 
 NOT_ELEMENTWISE: Final = (*PACKS, GATHER, MATERIALIZE, SAVE, UPDATE)
-"""Primitives with stored values, or with reads at other positions."""
+"""The primitives with stored values, or with reads at other positions than their result's."""
 
 
 def elide_copies(graph: Graph, context: Context) -> Graph:
-    """Bypass copies made only to merge dimensions.
+    """Bypass copies whose only purpose is to merge dimensions.
 
-    A reader needs no copy in three cases. If its map splits the merged dimensions again, it reads
-    the original. If the copied array is a C-contiguous argument or constant, it reads that array.
-    If the copied values are elementwise results of such arrays, it computes them in memory order.
-    Views keep the copy, since they return fresh memory.
+    A reader needs no copy in three cases. If its map splits the merged dimensions again, the reader
+    reads the original. If the copied array is a C-contiguous argument or constant, the reader reads
+    that array. If the copied values are elementwise results of such arrays, the reader computes
+    them in memory order. Views of a copy keep it, since they return new memory.
 
     Needs: a legal graph in which only outputs are views.
     Gives: a legal graph.
-    Keeps: the value of every output, and which outputs are views of arguments.
+    Keeps: the value of every output, and the outputs that are views of arguments.
     """
-    return rewrite(graph, lambda node: _drop(node, context.layouts))
+    return rewrite(graph, lambda node: _without_copies(node, context.layouts))
 
 
-def _drop(node: Node, layouts: Layouts) -> Node:
+def _without_copies(node: Node, layouts: Layouts) -> Node:
     if not isinstance(node, Op) or is_view(node):
         return node
     reads = [
-        _source(child, index, node, layouts)
+        _read_without_copy(child, index, node, layouts)
         for child, index in zip(node.operands, node.maps, strict=True)
     ]
     for k in range(overwritten(node)):  # these are written in place
@@ -67,7 +67,9 @@ def _drop(node: Node, layouts: Layouts) -> Node:
     return node.replace(operands=operands, maps=tuple(index for _, index in reads))
 
 
-def _source(child: Node, index: IndexMap, op: Op, layouts: Layouts) -> tuple[Node, IndexMap]:
+def _read_without_copy(
+    child: Node, index: IndexMap, op: Op, layouts: Layouts
+) -> tuple[Node, IndexMap]:
     if not isinstance(child, Op) or child.primitive is not MERGED:
         return child, index
     (packed,) = child.operands
@@ -89,7 +91,7 @@ def _is_own_order(pack: Op) -> bool:
 
 
 def _row_of(node: Node, layouts: Layouts) -> Node | None:
-    """The node computed over one dimension, if it is elementwise over C-contiguous arrays."""
+    """The node over one merged dimension, if it is elementwise on C-contiguous arrays; or None."""
     rows: dict[Node, Node | None] = {}
     for each in post_order((node,)):
         if isinstance(each, Op):
@@ -124,7 +126,7 @@ def _computed_row(
 
 
 def _leaf_walk(node: Node, layouts: Layouts) -> IndexMap | None:
-    """The map from one dimension to a whole C-contiguous array; None for other layouts."""
+    """The map from one dimension to an entire C-contiguous array; None for other layouts."""
     strides = _strides(node, layouts)
     if strides is None or strides != row_major_strides(node.shape):
         return None
@@ -135,9 +137,9 @@ def _leaf_walk(node: Node, layouts: Layouts) -> IndexMap | None:
 def _split_again(
     index: IndexMap, shape: tuple[Dim, ...], extents: tuple[Dim, ...]
 ) -> IndexMap | None:
-    """The map with each index kept within its dimension by carrying into the next outer one.
+    """The map whose indices stay within their dimensions, by carries to outer dimensions.
 
-    None if this is not provable for all lengths.
+    None if this cannot be proved for all lengths.
     """
     functions: list[Affine] = []
     carried = fixed(0)
@@ -160,7 +162,7 @@ def _split_again(
 def _stays_below(
     terms: Mapping[int, Dim], offset: Dim, length: Dim, extents: tuple[Dim, ...]
 ) -> bool:
-    """True if the function is provably in [0, length)."""
+    """True if the function is in [0, length) for all lengths, provably."""
     highest = offset
     for k, factor in terms.items():
         if factor.constant is None or factor.constant < 0:
@@ -171,7 +173,7 @@ def _stays_below(
 
 
 def _dense_walk(pack: Op, packed: Node, layouts: Layouts) -> IndexMap | None:
-    """The map that reads the array instead of its copy, if both have the same layout; else None."""
+    """The map that reads the array in place of its copy; None if the layouts differ."""
     strides = _strides(packed, layouts)
     if strides is None or not any(stride.constant == 1 for stride in strides):
         return None
@@ -190,7 +192,7 @@ def _dense_walk(pack: Op, packed: Node, layouts: Layouts) -> IndexMap | None:
 
 
 def _strides(node: Node, layouts: Layouts) -> tuple[Dim, ...] | None:
-    """The strides of an argument or a constant, in elements."""
+    """The strides of an argument or a constant in elements; None for other nodes."""
     if isinstance(node, Constant):
         return strides_of_constant(node)
     return layouts.get(node.position) if isinstance(node, Input) else None

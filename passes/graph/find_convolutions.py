@@ -14,20 +14,21 @@ from axiomjit.symbolic.dims import Dim, bound, product
 from axiomjit.symbolic.index_maps import IndexMap, iterators_of
 
 MIN_OUTPUTS: Final = 8
-"""Fewest outputs per window at which a matrix product is faster than loops."""
+"""The smallest number of outputs per window for which a matrix product is faster than loops."""
 MIN_DEPTH: Final = 8
-"""The fewest elements per window for which a matrix product is faster than loops."""
+"""The smallest number of elements of a window for which a matrix product is faster than loops."""
 
 
 def find_convolutions(graph: Graph, context: Context) -> Graph:
-    """Replace sums of products over windows of an operand by convolutions.
+    """Replace sums of products of a filter and windows of an operand by convolutions.
 
-    Each dimension of the result belongs to one operand, each folded iterator to both. Loops still
-    compute short windows and few outputs; comparing these lengths records guards in the scope.
+    Each dimension of the result is from one operand, and each folded iterator from both. Loops
+    compute short windows and few outputs; the comparison of these lengths records guards in the
+    scope.
 
     Needs: a legal graph in which only outputs are views.
     Gives: a legal graph.
-    Keeps: every output, up to the rounding of a sum.
+    Keeps: the value of every output, up to the rounding of sums.
     """
     with bound(HeuristicScope(context.scope)):
         return rewrite(graph, _find)
@@ -58,12 +59,12 @@ def _has_windows(index: IndexMap) -> bool:
 
 
 def _is_stored(node: Node) -> bool:
-    """True if an operand has its elements in memory."""
+    """True if an operand has elements in memory, or can have them."""
     return isinstance(node, Op | Constant) or (isinstance(node, Input) and not node.is_weak)
 
 
 def _is_convolution(op: Op, windows: IndexMap, kernel: IndexMap) -> bool:
-    """True if iterators and conditions are those of a convolution that is large enough to pay."""
+    """True if the iterators and conditions are those of a convolution of sufficient size."""
     kept, folded = set(range(op.rank)), set(range(op.rank, len(op.extents)))
     own, others = set(iterators_of(windows)), set(iterators_of(kernel))
     if not folded <= own & others or kept & own & others or not kept <= own | others:

@@ -1,4 +1,4 @@
-"""Graph -> Graph: folds and writes of elements that a mask selects become loops over the mask."""
+"""Graph -> Graph: folds and writes of elements selected by a mask become loops over the mask."""
 
 from __future__ import annotations
 
@@ -38,25 +38,28 @@ from axiomjit.symbolic.index_maps import (
     iterators_of,
 )
 
-MOST_WEIGHT: Final = 50
-"""The cost in additions up to which a value is computed where it is not written, too: `exp` or
-`log`, but no power. If one element of a thousand is written, that takes up to twice NumPy's time, a
-power 20 times; if half are written, it takes a twentieth."""
+MAX_UNSELECTED_WEIGHT: Final = 50
+"""The largest cost, in additions, of a value that is computed at unselected elements, too.
+
+`exp` and `log` cost less, a power costs more. If one element of a thousand is written, such a loop
+takes up to twice NumPy's time, for a power 20 times. If half of the elements are written, it takes
+a twentieth.
+"""
 COMPLEX_WEIGHT: Final = 4
-"""The factor for elementary functions of complex numbers, which consist of several real ones."""
+"""The factor of the cost of complex elementary functions, which call several real functions."""
 
 
 def fold_masks(graph: Graph, context: Context) -> Graph:
-    """Fold over the whole mask, with the neutral value where it is false, and write over it.
+    """Turn folds and writes of selected elements into loops over the entire mask.
 
     `x[x > 0].sum()` becomes the sum of `where(x > 0, x, 0)`: one loop, without an array of the
-    selected elements. A count of selected elements that is used as a number becomes another fold
-    over the mask. `x[mask] = y[mask] + 1` becomes `x[...] = where(mask, y + 1, x)`. Unused counts
-    are dropped.
+    selected elements. The neutral value replaces unselected elements. A count of selected elements
+    that is used as a number becomes another fold over the mask. `x[mask] = y[mask] + 1` becomes
+    `x[...] = where(mask, y + 1, x)`. Unused counts are dropped.
 
     Needs: a legal graph in which only outputs are views.
-    Gives: a legal graph in which no number is a data-dependent length.
-    Keeps: the value of every output; sums may be added in another order.
+    Gives: a legal graph in which no data-dependent length is used as a number.
+    Keeps: the value of every output, up to the order of sums.
     """
     if not graph.data_dependent:
         return graph
@@ -82,7 +85,7 @@ def fold_masks(graph: Graph, context: Context) -> Graph:
 
 
 def _without_counts(graph: Graph, outputs: Sequence[Node]) -> Graph:
-    """The graph with new outputs, without counts that neither a length nor a guard needs."""
+    """The graph with new outputs, without the counts that neither a length nor a guard needs."""
     first = len(graph.results)
     counts = outputs[first : first + len(graph.data_dependent)]
     others = [*outputs[:first], *outputs[first + len(graph.data_dependent) :]]
@@ -101,7 +104,7 @@ def _without_counts(graph: Graph, outputs: Sequence[Node]) -> Graph:
 
 
 def _over_masks(op: Op) -> Op:
-    """The op with folds over selected elements replaced by folds over the mask, where possible."""
+    """The op, with folds over the mask in place of folds over selected elements if possible."""
     if not isinstance(op.fold, UfuncFold) or is_scan(op) or op.conditions:
         return op
     if op.primitive is PRODUCT:  # a STATE has no meaning without its fold
@@ -116,7 +119,7 @@ def _over_masks(op: Op) -> Op:
 
 
 def _write_over_mask(op: Update) -> Update:
-    """The write at the positions of a mask as a write of all elements; else the op itself."""
+    """The write of all elements in place of a write at the positions of a mask, if possible."""
     places = op.operands[2] if len(op.operands) > 2 else None
     if not isinstance(places, Op) or places.primitive is not NONZERO or op.combine is not None:
         return op
@@ -133,7 +136,7 @@ def _write_over_mask(op: Update) -> Update:
 
 
 def _value_of(read: Read) -> Read:
-    """The read of the values of an update that overwrites all elements; other reads unchanged."""
+    """The read, with the written values in place of an update that overwrites all elements."""
     node, index = read
     if not isinstance(node, Update) or len(node.operands) != 2 or node.combine is not None:
         return read
@@ -143,13 +146,13 @@ def _value_of(read: Read) -> Read:
 
 
 def _symbol(length: Dim) -> Symbol | None:
-    """The symbol, if the length is a data-dependent one; else None."""
+    """The symbol of a length that is data-dependent; otherwise None."""
     symbol = symbol_of(length)
     return symbol if symbol in data_dependent_in(length) else None
 
 
 def _places_of(op: Op, symbol: Symbol) -> Op | None:
-    """The op, among the dependences of an op, that computes the positions of selected elements."""
+    """The op on which an op depends and which computes the positions of selected elements."""
     for node in post_order((op,)):
         if (
             isinstance(node, Op)
@@ -161,10 +164,10 @@ def _places_of(op: Op, symbol: Symbol) -> Op | None:
 
 
 class _MaskRewrite:
-    """Rewrites ops over the elements that a mask selects as ops over all elements of the mask.
+    """A rewriter of ops over selected elements as ops over all elements of the mask.
 
-    `places` holds the positions of the selected elements, one row per dimension of the mask;
-    `weight` is the cost of the rewritten ops for one element, in additions.
+    `places` is the op with the positions of the selected elements, with a row for each dimension of
+    the mask. `weight` is the cost of the rewritten ops for one element, in additions.
     """
 
     def __init__(self, places: Op) -> None:
@@ -174,7 +177,7 @@ class _MaskRewrite:
         self.weight = 0
 
     def fold(self, op: Op, k: int) -> Op | None:
-        """The fold over the mask in place of one over iterator k; None if operands prevent it."""
+        """The fold over the mask in place of iterator k; None if the operands do not allow it."""
         assert isinstance(op.fold, UfuncFold)
         reads = self.reads(op, k)
         if reads is None:
@@ -193,13 +196,13 @@ class _MaskRewrite:
         return Op(op.dtype, VIEW, op.fold, (chosen,), (whole,), extents, op.rank)
 
     def write(self, op: Update, k: int) -> Update | None:
-        """The write of all elements in place of one over iterator k.
+        """The write of all elements in place of the elements at iterator k; or None.
 
-        An element that the mask does not select is replaced by itself. None if the value prevents
-        it, or costs too much to compute it for such elements.
+        An unselected element is replaced by itself. None if the value cannot be rewritten, or costs
+        too much at unselected elements.
         """
         value = self.read(op.operands[1], op.maps[1], k)
-        if value is None or self.weight > MOST_WEIGHT:
+        if value is None or self.weight > MAX_UNSELECTED_WEIGHT:
             return None
         rows, old = len(self.lengths), op.operands[0]
         extents = (*op.extents[:k], *self.lengths, *op.extents[k + 1 : op.rank])
@@ -213,16 +216,16 @@ class _MaskRewrite:
         return Update(op.dtype, op.primitive, None, *parts, whole=op.whole)
 
     def reads(self, op: Op, k: int) -> list[Read] | None:
-        """The operands of an op, with iterator k replaced by those of the mask."""
+        """The reads of an op, with the mask's iterators in place of iterator k."""
         found = [self.read(*read, k) for read in zip(op.operands, op.maps, strict=True)]
         known = [read for read in found if read is not None]
         return known if len(known) == len(found) else None
 
     def read(self, child: Node, index: IndexMap, k: int) -> Read | None:
-        """A read, with iterator k of the op replaced by those of the mask."""
+        """A read of an op, with the mask's iterators in place of iterator k."""
         child, index = _value_of((child, index))
         more = len(self.lengths) - 1
-        place = [iterator(i if i <= k else i + more) for i in range(_end(index, k))]
+        place = [iterator(i if i <= k else i + more) for i in range(_next_iterator(index, k))]
         along = [d for d, function in enumerate(index) if k in iterators_of((function,))]
         if not along:
             return child, compose(index, place)
@@ -239,7 +242,7 @@ class _MaskRewrite:
         return None if whole is None else (whole, (*before, *mask, *after))
 
     def is_chosen(self, op: Op, d: int) -> bool:
-        """True if an op gathers the elements selected by the mask along its dimension d."""
+        """True if an op gathers the selected elements along its dimension d."""
         rows = [(fixed(j), iterator(d)) for j in range(len(self.lengths))]
         return (
             op.primitive is GATHER
@@ -248,13 +251,13 @@ class _MaskRewrite:
         )
 
     def op(self, op: Op, d: int) -> Op | None:
-        """The op with dimension d replaced by those of the mask; None if impossible."""
+        """The op, with the mask's dimensions in place of dimension d; None if impossible."""
         if (op, d) not in self.made:
             self.made[op, d] = self.new_op(op, d)
         return self.made[op, d]
 
     def new_op(self, op: Op, d: int) -> Op | None:
-        """The result of `op`, not yet cached."""
+        """The op as in `op`, without its cache."""
         special = isinstance(op.primitive, LibraryOperation) or op.primitive in (POSITION, STATE)
         if special or op.fold is not None or op.regions or op.conditions or isinstance(op, Update):
             return None
@@ -271,6 +274,6 @@ class _MaskRewrite:
         return Op(op.dtype, op.primitive, None, nodes, maps, extents, rank)
 
 
-def _end(index: IndexMap, k: int) -> int:
-    """One more than the largest iterator in a map, or than k."""
+def _next_iterator(index: IndexMap, k: int) -> int:
+    """The number after the largest iterator in a map, or after k if the map has none."""
     return max(iterators_of(index), default=k) + 1

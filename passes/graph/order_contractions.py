@@ -1,4 +1,4 @@
-"""Graph -> Graph: sums of products of several operands become sums of products of two."""
+"""Graph -> Graph: sums of products of several operands become sums of products of two operands."""
 
 from __future__ import annotations
 
@@ -27,42 +27,41 @@ from axiomjit.symbolic.index_maps import (
 )
 
 MIN_GAIN: Final = 2
-"""Pairwise steps replace one loop nest if they save this factor of the work."""
+"""The factor of saved work at which pairwise steps replace one loop nest."""
 MIN_STACK_WORK: Final = 27
-"""Fewest multiplications per matrix of a stack of products that goes to a library."""
+"""The smallest number of multiplications per matrix for a stack of products in a library."""
 MAX_SEARCHED: Final = 6
-"""Most operands for which NumPy tries every order."""
+"""The largest number of operands for which NumPy tries every order."""
 _MULTIPLY: Final = PRIMITIVES["multiply"]
 
 Sizes = Sequence[int]
-"""The extent of each iterator of the sum, in this call."""
+"""The extent of each iterator of a sum in this call."""
 
 
 class Factor(Record):
-    """An operand, and the map from its dimensions to the iterators of the whole sum."""
+    """An operand, with the map from the iterators of the sum to its indices."""
 
     node: Node
     read: IndexMap
 
     @property
     def iterators(self) -> frozenset[int]:
-        """The iterators that it depends on."""
+        """The iterators of the sum on which the operand depends."""
         return iterators_of(self.read)
 
 
 def order_contractions(graph: Graph, context: Context) -> Graph:
-    """Contract the operands of a sum of products two at a time, in a cheap order.
+    """Contract the operands of a sum of products in pairs, in a cheap order.
 
-    The order is opt_einsum's if it can be imported, else NumPy's. An iterator in only one operand
-    is summed there first. If pairwise steps save little, all operands stay in one loop nest without
-    temporaries. Large stacks of matrix products, and products with permuted axes, go to BLAS;
-    `choose_storage` sends plain ones there. The lengths of this call decide about speed alone, so
-    they leave no guard.
+    The order is from opt_einsum if it can be imported, otherwise from NumPy. An iterator of only
+    one operand is summed in this operand first. If pairwise steps save little, all operands stay in
+    one loop nest without temporaries. BLAS computes large stacks of matrix products and products
+    with permuted axes; `choose_storage` selects BLAS for other matrix products. The lengths of this
+    call affect only speed, so they leave no guard.
 
     Needs: a legal graph in which only outputs are views.
-    Gives: a legal graph in which a product of more than two operands is one loop nest or several
-        ops.
-    Keeps: every value, up to the rounding of sums that are taken in another order.
+    Gives: a legal graph in which no op is a product of more than two operands.
+    Keeps: every value, up to the rounding of sums in another order.
     """
 
     def rule(node: Node) -> Node:
@@ -74,7 +73,7 @@ def order_contractions(graph: Graph, context: Context) -> Graph:
 
 
 class _Contraction:
-    """Chooses the pairwise steps of one sum of products, and builds their ops."""
+    """The contraction of one sum of products: the choice of its steps, and their ops."""
 
     def __init__(self, op: Op, sizes: Sizes) -> None:
         self.op, self.sizes = op, sizes
@@ -82,7 +81,7 @@ class _Contraction:
         self.factors = [Factor(*pair) for pair in zip(op.operands, op.maps, strict=True)]
 
     def node(self) -> Node:
-        """The sum of products, computed in steps, or in one loop nest if conditions skip points."""
+        """The node of the sum of products, computed in steps or in one loop nest."""
         steps = None if self.op.conditions else self._steps()
         if steps is None:
             return self._one_nest(self.factors)
@@ -96,7 +95,7 @@ class _Contraction:
         return self._final_product(factors)
 
     def _steps(self) -> list[tuple[int, ...]] | None:
-        """For each step the positions of its operands; None if one loop nest is as fast."""
+        """For each step, the positions of its operands; None if one loop nest is as fast."""
         sets = [factor.iterators for factor in self.factors]
         shown = self.kept & frozenset().union(*sets)
         path = _path([sorted(own) for own in sets], sorted(shown), self.sizes)
@@ -124,7 +123,7 @@ class _Contraction:
     def _is_product(
         self, left: frozenset[int], right: frozenset[int], wanted: frozenset[int]
     ) -> bool:
-        """True if a step is a product of matrices, or of stacks of them, for a library."""
+        """True if a step is a product of matrices or of stacks of matrices for a library."""
         rows, columns, met = left - right, right - left, (left & right) - wanted
         each, stack = self._points(rows | columns | met), self._points(left & right & wanted)
         large = each >= MIN_LIBRARY_WORK or (
@@ -133,7 +132,7 @@ class _Contraction:
         return bool(rows and columns and met) and large
 
     def _contracted(self, factors: Sequence[Factor], wanted: frozenset[int]) -> Factor:
-        """The product of operands, summed over the iterators that are not `wanted`."""
+        """The product of operands, summed over all iterators that are not in `wanted`."""
         factors = self._summed_alone(factors, wanted)
         every = list(dict.fromkeys(k for f in factors for k in _in_order(f)))
         kept = [k for k in every if k in wanted]
@@ -141,7 +140,7 @@ class _Contraction:
         return Factor(node, permutation(kept))
 
     def _summed_alone(self, factors: Sequence[Factor], wanted: frozenset[int]) -> list[Factor]:
-        """The operands, each summed first over the iterators that only it has."""
+        """The operands; each is summed over the iterators that no other operand has."""
         found: list[Factor] = []
         for k, factor in enumerate(factors):
             others = frozenset().union(*(f.iterators for j, f in enumerate(factors) if j != k))
@@ -158,7 +157,7 @@ class _Contraction:
         return found
 
     def _final_product(self, factors: Sequence[Factor]) -> Node:
-        """The product of the last operands, with the iterators of the result in order."""
+        """The product of the last operands, whose iterators are in the order of the result."""
         taken = self._summed_alone(factors, self.kept)
         first = [k for k in _in_order(taken[0]) if k in self.kept]
         if first != list(range(len(first))):
@@ -166,7 +165,7 @@ class _Contraction:
         return self._product(taken, range(self.op.rank), self._summed_iterators(taken))
 
     def _summed_iterators(self, factors: Sequence[Factor]) -> list[int]:
-        """The iterators to sum over: those of the factors, and those that no operand has."""
+        """The iterators over which the factors are summed, with iterators that no operand has."""
         summed = frozenset().union(*(f.iterators for f in self.factors))
         left = frozenset().union(*(f.iterators for f in factors))
         return [k for k in range(self.op.rank, len(self.sizes)) if k in left or k not in summed]
@@ -174,7 +173,7 @@ class _Contraction:
     def _product(
         self, factors: Sequence[Factor], kept: Sequence[int], folded: Sequence[int]
     ) -> Node:
-        """The op that multiplies the factors over `kept` iterators and sums over `folded` ones."""
+        """The op that multiplies the factors and sums over the iterators `folded`."""
         if len(factors) != 2:
             return self._one_nest(factors, kept, folded)
         local, extents = self._renumbering([*kept, *folded])
@@ -190,7 +189,7 @@ class _Contraction:
     def _is_stack(
         self, factors: Sequence[Factor], kept: Sequence[int], folded: Sequence[int]
     ) -> bool:
-        """True if `numpy.matmul` computes the step: large matrices in a stack."""
+        """True if `numpy.matmul` computes the step, which multiplies stacks of large matrices."""
         left, right = (factor.iterators for factor in factors)
         alone = all(len(f.terms) < 2 for factor in factors for f in factor.read)
         common = left & right & frozenset(kept)
@@ -210,7 +209,7 @@ class _Contraction:
         kept: Sequence[int] | None = None,
         folded: Sequence[int] | None = None,
     ) -> Node:
-        """The sum of products of all operands, as one loop nest."""
+        """The sum of products of all operands as one loop nest."""
         kept = range(self.op.rank) if kept is None else kept
         folded = self._summed_iterators(factors) if folded is None else folded
         local, extents = self._renumbering([*kept, *folded])
@@ -230,7 +229,7 @@ class _Contraction:
         return Op(dtype, _MULTIPLY, fold, operands, maps, extents, len(kept), (), within)
 
     def _renumbering(self, iterators: Sequence[int]) -> tuple[dict[int, int], tuple[Dim, ...]]:
-        """New numbers of these iterators, for an op without the others, and their extents."""
+        """New numbers of some iterators, for an op with only these, and their extents."""
         return {k: n for n, k in enumerate(iterators)}, tuple(self.op.extents[k] for k in iterators)
 
 
@@ -245,7 +244,7 @@ def _renumbered(index: IndexMap, local: Mapping[int, int]) -> tuple[Affine, ...]
 def _path(
     operands: Sequence[Sequence[int]], result: Sequence[int], sizes: Sizes
 ) -> list[tuple[int, ...]]:
-    """For each step the positions of its operands among the remaining ones."""
+    """For each step, the positions of its operands among the remaining operands."""
     if len(operands) == 2:
         return [(0, 1)]
     names = {k: chr(0x100 + k) for k in range(len(sizes))}

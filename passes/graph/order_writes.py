@@ -1,4 +1,4 @@
-"""The order in which stored values are computed, if some of them overwrite others."""
+"""Order the computations of stored values, some of which overwrite others."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from axiomjit.symbolic.dims import Symbol
 
 
 class Order(Record):
-    """Stored ops in order; `late` are versions that would be read after they are overwritten."""
+    """The stored ops in order; versions in `late` would be read after they are overwritten."""
 
     ops: tuple[Op, ...]
     late: frozenset[Node]
 
 
 def order_writes(graph: Graph, stored: Collection[Node]) -> Order:
-    """Order the stored ops so that each version is read before the next one is written.
+    """Order the stored ops so that each version is read before the next version is written.
 
-    If no such order exists, some versions are `late`: their readers must read copies. Without
-    updates the order is that of the graph. Ops that count selected elements come early, in the
-    order of the graph, since these counts are lengths of later values. Ops that may raise an error
-    come early, too.
+    If no such order exists, some versions are `late`, and their readers must read copies. Without
+    updates, the order is the order of the graph. Ops that count selected elements come early, in
+    the order of the graph, since these counts are lengths of later values. Ops that may raise an
+    error come early, too.
 
     Needs: a legal graph in which only outputs are views, and its stored ops.
     Gives: every stored op once.
@@ -55,9 +55,9 @@ def order_writes(graph: Graph, stored: Collection[Node]) -> Order:
 
 
 def _failing_first(units: list[Op], before: dict[Op, set[Node]]) -> list[Op]:
-    """The ops, with those that may raise an error and their dependences first.
+    """The ops; those that may raise an error, and their dependences, come first.
 
-    Later writes then need no copy to undo them after an error.
+    Then writes come after all errors, and need no copies to be undone.
     """
     early: set[Node] = set()
     for unit in reversed(units):
@@ -69,7 +69,7 @@ def _failing_first(units: list[Op], before: dict[Op, set[Node]]) -> list[Op]:
 
 
 def _count_first(graph: Graph, stored: Collection[Node], before: dict[Op, set[Node]]) -> None:
-    """Require that each op follows the counts of its lengths, and that counts keep their order."""
+    """Require that counts come before ops whose lengths they are, and keep their order."""
     counts: dict[Symbol, Node] = {}
     seen: list[Node] = []
     for choice, node in zip(graph.data_dependent, graph.counts, strict=True):
@@ -93,7 +93,7 @@ def _count_first(graph: Graph, stored: Collection[Node], before: dict[Op, set[No
 def _scheduled(
     units: list[Op], before: dict[Op, set[Node]], readers: dict[Node, set[Op | None]]
 ) -> Order:
-    """Schedule the first ready op, repeatedly; if none is ready, mark a version as late."""
+    """Schedule the first ready op until all are scheduled; if none is ready, a version is late."""
     done: set[Node | None] = set()
     late: set[Node] = set()
     order: list[Op] = []
@@ -114,14 +114,14 @@ def _scheduled(
 def _must_wait(
     unit: Op, readers: dict[Node, set[Op | None]], done: set[Node | None], late: set[Node]
 ) -> bool:
-    """True if an op must wait for others that read a version that it overwrites."""
+    """True if an op must wait for readers of a version that it overwrites."""
     return bool(_waited_for(unit, readers, done, late))
 
 
 def _waited_for(
     unit: Op, readers: dict[Node, set[Op | None]], done: set[Node | None], late: set[Node]
 ) -> list[Node]:
-    """The versions that an op overwrites, and that others still have to read."""
+    """The versions that an op overwrites and that other ops must read before."""
     if isinstance(unit, Written):  # the region before it has overwritten the version
         return []
     olds = (old for old in unit.operands[: overwritten(unit)] if old not in late)

@@ -1,4 +1,4 @@
-"""Graph -> Graph: copies save values that are read after their storage is overwritten."""
+"""Graph -> Graph: copies keep values that are read after their memory is overwritten."""
 
 from __future__ import annotations
 
@@ -36,19 +36,20 @@ from axiomjit.symbolic.index_maps import (
 )
 
 MAX_PARTS: Final = 4
-"""Most parts of a version that are copied one by one; beyond that the whole version is copied."""
+"""The largest number of parts of a version that are copied in place of the entire version."""
 
 
 def save_versions(graph: Graph, context: Context) -> Graph:
-    """Copy versions that are read after the next write, and values that alias their target.
+    """Copy versions that are read after the next write, and values that read their target.
 
-    A version that must be read after the next one is written (two arrays that are swapped, an
-    output that is not the last version) is copied first; if only a part is read, such as a row of a
-    matrix, only that part is copied. If a value depends on other elements of the storage that takes
-    the value, a temporary takes the value first.
+    A version that must be read after the next version is written is copied before, for instance if
+    two arrays are swapped or an output is not the last version. If only a part of the version is
+    read, such as a row of a matrix, only this part is copied. If a written value depends on other
+    elements of its target, the value is stored in a temporary first.
 
     Needs: a legal graph in which only outputs are views.
-    Gives: a graph whose writes have an order, each into the memory of the version before.
+    Gives: a graph whose writes have an order; each write is into the memory of the previous
+        version.
     Keeps: the value of every output.
     """
     if not any(isinstance(op, Update) for op in graph.ops):
@@ -66,7 +67,7 @@ def save_versions(graph: Graph, context: Context) -> Graph:
 
 
 def _with_one_successor(graph: Graph) -> Graph:
-    """The graph with at most one next version per version; a second one is written into a copy."""
+    """The graph in which a version has at most one next version; other writes use copies."""
     followed: Counter[Node] = Counter()
 
     def rule(node: Node) -> Node:
@@ -92,7 +93,7 @@ def _saved_copy(node: Node, number: int = 0) -> Op:
 
 
 def _in_own_storage(graph: Graph, stored: Collection[Node], context: Context) -> Graph:
-    """The graph with a temporary for each written value that reads other elements of its target."""
+    """The graph with temporaries for written values that read other elements of the target."""
 
     def rule(node: Node, new: dict[Node, Node]) -> Node:
         rebuilt = with_operands(node, [new[child] for child in node.children])
@@ -111,9 +112,9 @@ def _in_own_storage(graph: Graph, stored: Collection[Node], context: Context) ->
 
 
 def _reads_elsewhere(op: Update, k: int, stored: Collection[Node], context: Context) -> bool:
-    """True if an operand reads elements of the target other than those written.
+    """True if an operand of a write reads elements of the target that other points write.
 
-    A scatter may write any element, so its operands must not read the target at all.
+    A scatter may write any element, so its operands must not read the target.
     """
     places = reads_of(op, stored, k).get(op.operands[0], set())
     if op.looped_extents != op.extents:
@@ -142,14 +143,14 @@ def _position(place: Affine) -> Dim:
 
 
 def _copy(value: Node, index: IndexMap, extents: tuple[Dim, ...]) -> Node:
-    """A stored copy of a value at each point of an iteration space."""
+    """A stored copy of the values that a map reads at the points of an iteration space."""
     return Op(value.dtype, SAVE, None, (value,), (index,), extents, len(extents))
 
 
 def _with_copies(graph: Graph, late: frozenset[Node]) -> Graph:
-    """The graph in which readers of late versions, except the next write, read copies.
+    """The graph in which readers of late versions, except the next write, read copies of them.
 
-    If only small parts of a version are read, only these are copied.
+    If only small parts of a version are read, only these parts are copied.
     """
     parts = _parts(graph, late)
     copies: dict[Node, Node] = {}
@@ -173,7 +174,7 @@ def _with_copies(graph: Graph, late: frozenset[Node]) -> Graph:
 
 
 def _parts(graph: Graph, late: frozenset[Node]) -> frozenset[Node]:
-    """The late versions that are read in a few parts only, each of fewer dimensions."""
+    """The late versions of which only a few parts with fewer dimensions are read."""
     read: dict[Node, set[tuple[IndexMap, tuple[Dim, ...]]]] = {node: set() for node in late}
     ends = (*graph.counts, *graph.outputs)
     entire = {node for node in map(base_of, ends) if node in late}
@@ -189,7 +190,7 @@ def _parts(graph: Graph, late: frozenset[Node]) -> frozenset[Node]:
 
 
 def _reads_part(op: Op, k: int) -> bool:
-    """True if an operand is read only in a box of fewer dimensions, for instance a row."""
+    """True if an op reads only a part of an operand with fewer dimensions, for instance a row."""
     read = iterators_of(op.maps[k])
     small = len(read) < len(op.operands[k].shape) and all(i < len(op.looped_extents) for i in read)
     return small and not op.regions and not op.conditions
@@ -200,7 +201,7 @@ def _part_read(op: Op, k: int) -> tuple[Dim, ...]:
 
 
 def _reading_parts(node: Op, rebuilt: Node, parts: frozenset[Node]) -> Node:
-    """The op with copies in place of the parts of versions that it reads."""
+    """The op, with copies in place of the parts of versions that it reads."""
     assert isinstance(rebuilt, Op)
     operands, maps = list(rebuilt.operands), list(rebuilt.maps)
     for k in range(overwritten(node), len(operands)):

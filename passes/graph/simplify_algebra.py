@@ -1,4 +1,4 @@
-"""Graph -> Graph: identities that keep every bit of the result."""
+"""Graph -> Graph: simplify operands by identities that keep every bit of the result."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from axiomjit.symbolic.index_maps import identity
 
 
 class Rule(Record):
-    """An identity: `simpler` gives the replacement of an operand, or None.
+    """An identity; `simpler` returns the replacement of an operand, or None.
 
-    It applies to operands of the primitives in `readers`; without any, to all operands.
+    The identity applies to the operands of the primitives in `readers`; if `readers` is empty, to
+    the operands of all primitives.
     """
 
     identity: str
@@ -27,11 +28,11 @@ class Rule(Record):
 def simplify_algebra(graph: Graph, context: Context) -> Graph:
     """Bypass operations that undo each other, by the identities in `RULES`.
 
-    Only operands are rewritten, and not those of views: an output stays a fresh array, or a view of
-    one.
+    Only operands are rewritten, except the operands of views: an output stays a new array, or a
+    view of a new array.
 
     Needs: a legal graph.
-    Gives: a graph in which no operand is such a pair.
+    Gives: a graph in which no operand matches an identity of `RULES`.
     Keeps: the value of every output, bit for bit.
     """
     return rewrite(graph, _simplify)
@@ -54,14 +55,14 @@ def _simplest(child: Node, reader: Op) -> Node:
 
 
 def _negated_twice(child: Node) -> Node | None:
-    inner = _under(child, "negative")
-    return None if inner is None else _under(inner, "negative")
+    inner = _operand_of(child, "negative")
+    return None if inner is None else _operand_of(inner, "negative")
 
 
 def _cast_back(child: Node) -> Node | None:
-    """The operand of a cast to a wider dtype of the same kind and back; else None."""
-    inner = _under(child, "cast")
-    base = None if inner is None else _under(inner, "cast")
+    """The operand of a cast to a wider dtype of the same kind and back; otherwise None."""
+    inner = _operand_of(child, "cast")
+    base = None if inner is None else _operand_of(inner, "cast")
     if inner is None or base is None:
         return None
     widened = inner.dtype.kind == base.dtype.kind and inner.dtype.itemsize > base.dtype.itemsize
@@ -69,12 +70,12 @@ def _cast_back(child: Node) -> Node | None:
 
 
 def _negated(child: Node) -> Node | None:
-    """The operand of a negation; None for unsigned integers, whose negation wraps."""
-    return _under(child, "negative") if not is_unsigned(child.dtype) else None
+    """The operand of a negation; None for unsigned integers, whose negation wraps around."""
+    return _operand_of(child, "negative") if not is_unsigned(child.dtype) else None
 
 
-def _under(node: Node, primitive: str) -> Node | None:
-    """The operand of an elementwise op of this primitive, else None."""
+def _operand_of(node: Node, primitive: str) -> Node | None:
+    """The operand of an elementwise op of this primitive; None for other nodes."""
     if not isinstance(node, Op) or node.primitive.name != primitive or node.fold is not None:
         return None
     return node.operands[0] if node.maps[0] == identity(node.rank) else None
@@ -85,4 +86,4 @@ RULES: Final = (
     Rule("a cast to a wider type and back = no cast", _cast_back),
     Rule("|-x| = |x|", _negated, frozenset({"absolute"})),
 )
-"""The identities, in the order in which they are tried."""
+"""The identities, in the order of their application."""

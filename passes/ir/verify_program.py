@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterator
 from typing import Any, Final
 
 from axiomjit.base.errors import VerifyError
-from axiomjit.graph.external_calls import shared
+from axiomjit.graph.external_calls import call_key
 from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.nodes import Graph
 from axiomjit.graph.primitives import GATHER
@@ -594,7 +594,7 @@ def _window_faults(windows: tuple[Window, ...], present: set[str], user: str) ->
 def _sharing_faults(step: Call) -> Iterator[str]:
     """Check that the results of a call are those of one function, each in separate memory."""
     operations = [step.operation, *(operation for operation, _ in step.other_results)]
-    if step.other_results and len({shared(operation) for operation in operations} | {None}) != 2:
+    if step.other_results and len({call_key(operation) for operation in operations} | {None}) != 2:
         yield f"one call for {', '.join(map(str, operations))}"
     if len({window.buffer for window in step.targets}) < len(operations):
         yield f"two results of {step.operation} in one buffer"

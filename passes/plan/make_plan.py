@@ -136,7 +136,7 @@ def _groups(steps: Steps) -> dict[int, tuple[LibraryCall, ...]]:
 
 def _function_key(call: LibraryCall) -> object:
     """A key shared by the calls for all results of one function; None for a single result."""
-    found: object = lazy_import("axiomjit.graph.external_calls").shared(call.operation)
+    found: object = lazy_import("axiomjit.graph.external_calls").call_key(call.operation)
     return found
 
 

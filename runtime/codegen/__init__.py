@@ -1,4 +1,4 @@
-"""Kernel source to machine code in memory: one compilation per key and process.
+"""From kernel source to machine code in memory, with one compilation per key and process.
 
 - `lower_source`: kernel source to LLVM code, by the rules and names of
   - `kernel_types`, `emitters`: types, emitters of LLVM code, also for complex numbers

@@ -1,8 +1,8 @@
 """Casts between dtypes, as Numba intrinsics.
 
-Each cast gives the result of NumPy's `astype` on x86-64, also for values out of range, for which a
-bare `fptosi` would be poison. `axiomjit.runtime.codegen.plain_builtins` has the same casts in plain
-Python.
+Each cast gives the result of NumPy's `astype` on x86-64. For values out of range the result is also
+NumPy's, while a plain `fptosi` would be poison. `axiomjit.runtime.codegen.plain_builtins` has the
+same casts in plain Python.
 
 Casts between float16 and float32 are instructions of the target. For a cast without an instruction,
 such as float64 to float16, LLVM calls a function of `compiler-rt`, which is not linked.
@@ -25,19 +25,19 @@ SIGN: Final = 1 << 31
 SHIFT: Final = 13
 """The difference in significand bits between float32 and float16."""
 BIAS: Final = 112 << 23
-"""The difference of the exponents' biases, shifted to the exponent field of a float32."""
+"""The difference of the exponent biases, shifted to the exponent field of a float32."""
 INFINITE: Final = 0x7C00
 QUIET: Final = 0x7E00
 SMALLEST: Final = 113 << 23
-"""2**-14, the smallest normal float16, as float32."""
+"""The bits of 2**-14, the smallest normal float16, as float32."""
 TOO_LARGE: Final = 143 << 23
-"""2**16."""
+"""The bits of 2**16 as float32: the first number that rounds to infinity."""
 HALF_BITS: Final = 126 << 23
-"""0.5: from here to 1, float32 numbers have the spacing of subnormal float16 numbers."""
+"""The bits of 0.5; from 0.5 to 1, float32 has the spacing of subnormal float16 numbers."""
 
 
 def narrowed(builder: Any, value: Any) -> Any:
-    """A float32 rounded to float16."""
+    """Emit the rounding of a float32 to float16."""
     target = target_of(builder.module)
     if target.computes_float16:
         return builder.fptrunc(value, HALF)
@@ -63,7 +63,7 @@ def narrowed(builder: Any, value: Any) -> Any:
 
 
 def widened(builder: Any, value: Any) -> Any:
-    """A float16 as float32."""
+    """Emit the conversion of a float16 to float32."""
     target = target_of(builder.module)
     if target.computes_float16 or target.converts_float16:
         return builder.fpext(value, SINGLE)
@@ -85,9 +85,9 @@ def widened(builder: Any, value: Any) -> Any:
 
 
 def _float_to_signed(builder: Any, value: Any, bits: int) -> Any:
-    """C's cast to a signed integer; NaN and numbers out of range give the smallest integer.
+    """Emit C's cast to a signed integer; NaN and values out of range give the smallest integer.
 
-    This is the result of the instruction on x86-64, and therefore NumPy's.
+    The instruction on x86-64 has this result, and therefore NumPy has it, too.
     """
     lowest = -(2.0 ** (bits - 1))
     low = ir.Constant(value.type, lowest)
@@ -99,7 +99,7 @@ def _float_to_signed(builder: Any, value: Any, bits: int) -> Any:
 
 
 def _float_to_u8(builder: Any, value: Any) -> Any:
-    """C's cast to uint64; numbers from 2**63 on are cast as their distance from 2**63."""
+    """Emit C's cast to uint64; from numbers of at least 2**63, 2**63 is subtracted first."""
     half = ir.Constant(value.type, 2.0**63)
     upper = builder.fcmp_ordered(">=", value, half)
     signed = _float_to_signed(
@@ -118,9 +118,9 @@ def _float_to_int(builder: Any, value: Any, code: str, target: Any) -> Any:
 
 
 def _to_odd(builder: Any, value: Any) -> Any:
-    """A float64 rounded to odd: the equal float32, else the neighbour with an odd last bit.
+    """Emit the rounding of a float64 to odd: an equal float32, or the neighbour ending in 1.
 
-    Rounding it to float16 gives the same result as rounding the float64 directly.
+    Rounding the result to float16 is the same as rounding the float64 to float16 directly.
     """
     nearest = builder.fptrunc(value, ir.FloatType())
     bits = builder.bitcast(nearest, ir.IntType(32))
@@ -146,7 +146,7 @@ def _to_half(builder: Any, value: Any, source: str) -> Any:
 
 
 def _int_to_int(builder: Any, value: Any, source: str, code: str, target: Any) -> Any:
-    """Extend an integer by its source's sign, or truncate it."""
+    """Emit the extension of an integer, signed or unsigned as its source, or its truncation."""
     if code[1] == source[1]:
         return value
     if code[1] < source[1]:
@@ -155,7 +155,7 @@ def _int_to_int(builder: Any, value: Any, source: str, code: str, target: Any) -
 
 
 def _from_complex(builder: Any, value: Any, source: str, code: str, target: Any) -> Any:
-    """Cast both parts; a cast to a real dtype drops the imaginary part."""
+    """Emit a cast of a complex number; a cast to a real dtype drops the imaginary part."""
     parts = [part.value for part in parts_of(builder, value)]
     if code == "b1":
         return builder.or_(*(_emit_cast(builder, v, PARTS[source], code, target) for v in parts))
@@ -167,7 +167,7 @@ def _from_complex(builder: Any, value: Any, source: str, code: str, target: Any)
 
 
 def _emit_cast(builder: Any, value: Any, source: str, code: str, target: Any) -> Any:
-    """`value` of dtype `source` as dtype `code`, whose LLVM type is `target`."""
+    """Emit the cast of a value from dtype `source` to dtype `code`, with the LLVM type `target`."""
     if source == code:
         return value
     if source in PARTS:
@@ -201,7 +201,7 @@ def _emit_cast(builder: Any, value: Any, source: str, code: str, target: Any) ->
 
 
 def _make_cast(code: str) -> Any:
-    """The cast intrinsic of one dtype."""
+    """The intrinsic that casts to a dtype."""
 
     def cast(v: Any) -> Typed:
         if v not in CODES:
@@ -222,7 +222,7 @@ CASTS: dict[str, Any] = {code: _make_cast(code) for code in NUMBA_TYPES}
 
 
 def _make_bits(code: str) -> Any:
-    """The intrinsic that makes an element of one dtype of the bits of another one of its size."""
+    """The intrinsic that reads the bits of an equally large element as an element of a dtype."""
 
     def bits(v: Any) -> Typed:
         if v not in CODES or DTYPES[CODES[v]].itemsize != DTYPES[code].itemsize:

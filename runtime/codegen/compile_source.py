@@ -1,17 +1,17 @@
-"""Kernel source to machine code, with Numba and LLVM.
+"""Compile kernel source to machine code, with Numba and LLVM.
 
-A kernel is compiled to `i32 k(result*, exception*, words*, lo, hi)`: Numba's raw convention,
-without CPython or C wrapper, without reference counting, without fastmath, serial. The first two
-pointers are Numba's; a kernel leaves them alone.
+A kernel is compiled to `i32 k(result*, exception*, words*, lo, hi)`. This is Numba's raw calling
+convention, without CPython or C wrapper, reference counting, fastmath and threads. Numba uses the
+first two pointers; a kernel does not touch them.
 
 `lower_source` turns the source into LLVM code, with Numba's types, data models and intrinsics.
 Numba's front end (byte code, type inference, registries of functions) is not used, since the
 language of kernels does not need it. `KernelLibrary`, a subclass of Numba's code library, has LLVM
 optimise the code and write an object file, which is loaded like object files from disk.
 
-LLVM's inliner runs before loops become vector loops, but the functions that these call for a step
-of a recipe are known only then (`vector_steps`): the library inlines them afterwards. Loops over
-the rest of a vector take the forms for single numbers. Last, loops over strips become functions.
+LLVM's inliner runs before loops become vector loops. Vector loops call functions for steps of
+recipes (`vector_steps`), which the library inlines afterwards. Loops over the remaining elements
+use the forms for single numbers. Finally, loops over strips become functions.
 """
 
 from __future__ import annotations
@@ -47,16 +47,17 @@ if TYPE_CHECKING:
 
 
 class KernelLibrary(TargetLibrary):
-    """A library that runs further LLVM passes after the vectoriser."""
+    """A Numba code library that runs further LLVM passes after the vectoriser."""
 
     loops_apart = False
-    """True if loops inside the outer one become functions, each of which can use all registers.
+    """True if inner loops become functions, each of which can use all registers.
 
     LLVM moves the constants of all loops out at once, and reloads them in every step if several
-    loops together need more than there are registers."""
+    loops together need more than there are registers.
+    """
 
     def create_ir_module(self, name: str) -> Any:
-        """A module whose recipes and steps are linked."""
+        """A new module that records the recipes and steps to link."""
         return declare_linked(super().create_ir_module(name))
 
     def add_ir_module(self, ir_module: Any) -> None:
@@ -80,7 +81,7 @@ class KernelLibrary(TargetLibrary):
                 self._run("loop_extract")
 
     def _drop_kept(self) -> bool:
-        """Drop uncalled functions that were kept for the vectoriser; True if any was kept."""
+        """Drop uncalled functions that were kept for the vectoriser; True if there were any."""
         try:
             kept = self._final_module.get_global_variable(COMPILER_USED)
         except NameError:
@@ -90,7 +91,7 @@ class KernelLibrary(TargetLibrary):
         return True
 
     def _run(self, *names: str) -> None:
-        """Run LLVM passes over the module."""
+        """Run LLVM passes over the final module."""
         passes = binding.create_new_module_pass_manager()
         for name in names:
             getattr(passes, f"add_{name}_pass")()
@@ -98,10 +99,10 @@ class KernelLibrary(TargetLibrary):
 
 
 def new_library(name: str, traits: Traits, target: Target) -> Any:
-    """An empty library for the code of a kernel with these traits, for a target.
+    """An empty code library for a kernel with these traits, for a target.
 
-    Inner loops become functions if a unit of the grid is a strip. In rows, which may be short, a
-    call would cost more than it gains.
+    Inner loops become functions if a unit of the kernel is a strip. In rows, which may be short, a
+    call would cost more time than it saves.
     """
     library = KernelLibrary(target_context(target).codegen(), name)
     library.loops_apart = traits.strips
@@ -117,7 +118,7 @@ NAMES: dict[str, Any] = {
     **value_builtins.NAMES,
     **tree_builtins.NAMES,
 }
-"""The names of a kernel source, except elementary functions (see `plain_builtins.plain_names`)."""
+"""The names of a kernel source, without elementary functions (see `plain_builtins.plain_names`)."""
 CHECKED_NAMES: dict[str, Any] = {**NAMES, **memory_builtins.CHECKED_NAMES}
 """The names of a kernel source if the kernel checks each access (see `report`)."""
 
@@ -139,9 +140,9 @@ class CompiledKernel:
     __slots__ = ("_library", "checked", "compile_ms", "objects", "symbol")
 
     symbol: str
-    """Name of the kernel in the first object file."""
+    """The symbol of the kernel in the first object file."""
     objects: tuple[bytes, ...]
-    """The relocatable object file, followed by those of the functions that it calls."""
+    """The relocatable object file of the kernel, then the object files of called functions."""
     compile_ms: float
     """The compile time in milliseconds."""
     checked: bool
@@ -155,18 +156,18 @@ class CompiledKernel:
 
     @property
     def asm(self) -> str:
-        """Assembly text, written again on each call."""
+        """The assembly text, generated anew by each access."""
         with global_compiler_lock:
             return str(self._library.get_asm_str())
 
     @property
     def llvm(self) -> str:
-        """Optimised LLVM IR."""
+        """The optimised LLVM IR."""
         with global_compiler_lock:
             return str(self._library.get_llvm_str())
 
     def packed_instructions(self) -> int:
-        """The number of x86 instructions of the kernel that work on several elements at once."""
+        """The number of x86 instructions of the kernel that process several elements at once."""
         own = re.compile(rf"^{re.escape(self.symbol)}[\w.]*:$.*?\.size", re.MULTILINE | re.DOTALL)
         text = "".join(own.findall(self.asm))  # of the kernel, and of its loops that are functions
         return len(_WIDE.findall(text)) + len(_NARROW.findall(text))
@@ -178,7 +179,7 @@ def _remedy(source: str) -> str:
 
 
 def _namespace(traits: Traits, checked: bool) -> dict[str, Any]:
-    """The meaning of each name in a kernel source; elementary functions are imported if needed."""
+    """The intrinsic of each name in a kernel source, with elementary functions if needed."""
     names = CHECKED_NAMES if checked else NAMES
     if not traits.functions:
         return names
@@ -196,10 +197,11 @@ def compile_source(
     *,
     checked: bool = False,
 ) -> CompiledKernel:
-    """Compile the one function `kernel(w, lo, hi)` in `source`.
+    """Compile the function `kernel(w, lo, hi)` that `source` defines.
 
     Returns:
-        The kernel, not loaded. Safe to call from several threads; compilations take turns.
+        The kernel, which is not loaded. Several threads may call the function; they compile one
+        after the other.
 
     Raises:
         CompileError: Numba or LLVM refused the source, or a function that it calls does not exist.

@@ -1,10 +1,10 @@
-"""The elementary functions as Numba intrinsics: inlined, or called as vector functions.
+"""The elementary functions as intrinsics, which are inlined, or called as vector functions.
 
-A kernel with at most `INLINED` calls inlines them, and the vectoriser vectorises the recipes
-themselves, which is fastest. In larger kernels this takes too long to compile. Loops of larger
-kernels call scalar functions, whose attributes name vector forms by LLVM's vector function ABI; the
-vectoriser calls these forms, which are compiled once per target (`library`). A scalar call that
-remains computes a whole vector. Both ways give the same bits.
+In a kernel with at most `INLINED` calls, the recipes are inlined and then vectorised, which gives
+the fastest code. For larger kernels this takes too long to compile, so their loops call scalar
+functions. The attributes of these functions name vector forms by LLVM's vector function ABI. The
+vectoriser calls the vector forms, which are compiled once per target (`library`). If a scalar call
+remains, it computes an entire vector. Both methods give the same bits.
 """
 
 import inspect
@@ -29,13 +29,14 @@ from axiomjit.runtime.elementary.complex_functions import COMPLEX_RECIPES, Compl
 from axiomjit.runtime.elementary.functions import RECIPES, Recipe
 
 INLINED = 6
-"""A kernel with up to this number of elementary calls inlines them all; with more, it inlines none.
+"""The largest number of elementary calls of a kernel up to which all are inlined.
 
-A single remaining call costs as much as several, since the loop must save registers around it.
+A single remaining call costs as much as several calls, since the loop must save registers around
+it.
 """
 LANE = ir.IntType(32)
 FunctionDefiner = Callable[[Any, str, Any, Recipe, int], Any]
-"""Defines a function in a module, given its name, type, recipe and number of operands."""
+"""A function that defines a function in a module: name, type, recipe, number of operands."""
 
 
 def _inlined(module: Any, name: str, kind: Any, recipe: Recipe, arity: int) -> Any:
@@ -62,7 +63,7 @@ def _spread(builder: Any, value: Any, lanes: int) -> Any:
 
 
 def _called(module: Any, name: str, kind: Any, recipe: Recipe, arity: int) -> Any:
-    """Declare the library's function; its scalar form computes a vector and returns one lane."""
+    """Declare a library function; its scalar form computes a vector and returns one lane."""
     code = _code(kind)
 
     def body(builder: Any, form: Any) -> Any:
@@ -96,7 +97,7 @@ def emitter(name: str, recipe: Recipe, define: FunctionDefiner = _inlined) -> Em
 
 
 def _of_complex(recipe: ComplexRecipe, define: FunctionDefiner) -> Emitter:
-    """Return the emitter of a complex function, which calls real ones."""
+    """Return the emitter of a complex function, which calls real functions."""
 
     def emit(builder: Any, args: list[Any]) -> Any:
         x, y = (builder.extract_value(args[0], k) for k in (0, 1))
@@ -128,9 +129,9 @@ NAMES, CALLED_NAMES = (
     {name: _intrinsic(name, recipe, define) for name, recipe in RECIPES.items()}
     for define in (_inlined, _called)
 )
-"""The intrinsics, inlined and called."""
+"""The intrinsics that are inlined, and the intrinsics that call functions."""
 
 
 def intrinsics_for(count: int) -> dict[str, Any]:
-    """Return the intrinsics for a kernel of `count` calls."""
+    """Return the intrinsics for a kernel with `count` elementary calls."""
     return NAMES if count <= INLINED else CALLED_NAMES

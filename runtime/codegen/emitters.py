@@ -1,13 +1,14 @@
-"""Building blocks of the rules of intrinsics: emitters of LLVM code, and `Real` numbers in it.
+"""Emitters of LLVM code, from which the rules of intrinsics are built.
 
-`Real` and `Bit` are values of a kernel with Python's operators, so that code for a formula looks
+`Real` and `Bit` are values of a kernel with Python's operators, so that the code of a formula looks
 like the formula.
 
-Operations on complex numbers are NumPy's formulas, one real part at a time. A product uses fused
-multiply-add and an absolute value a ratio of its parts, as NumPy's packed loops do; a quotient is
-Smith's; order is lexicographic. Where NumPy calls the C library (hypot, csqrt, tangents, inverse
-functions), these rules do too, except for functions in `elementary.complex_functions`. Powers with
-small integer exponents are the products of NumPy; other powers call the C library.
+Operations on complex numbers follow NumPy's formulas, one real part at a time. As in NumPy's packed
+loops, a product uses fused multiply-add, and an absolute value uses the ratio of the parts. A
+quotient follows Smith's formula, and the order of complex numbers is lexicographic. Where NumPy
+calls the C library (hypot, csqrt, tangents, inverse functions), these rules call it, too, except
+for functions in `elementary.complex_functions`. Powers with small integer exponents are products,
+as in NumPy; other powers call the C library.
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ from numba.core import cgutils
 
 Emitter = Callable[[Any, list[Any]], Any]
 Rules = dict[str, Emitter]
-"""A table from the letters of dtype kinds to the emission for operands of these kinds."""
+"""The emitters of an intrinsic, by the letter of the operands' kind of dtype."""
 
 
 def call_function(
     builder: Any, name: str, kind: Any, args: Sequence[Any], flags: Sequence[str] = ()
 ) -> Any:
-    """Emit a call of a function, declared by its full name; `kind` is the type of the result."""
+    """Emit a call of a function by its full name; `kind` is the type of the result."""
     module = builder.module
     function = module.globals.get(name)
     if function is None:
@@ -44,17 +45,17 @@ def call_intrinsic(builder: Any, name: str, args: Sequence[Any], flags: Sequence
 
 
 def call_declared(name: str, flags: Sequence[str] = ()) -> Emitter:
-    """Emission of a call of the LLVM intrinsic `name` on the operands' type."""
+    """The emitter of a call of the LLVM intrinsic `name` for the type of the operands."""
     return lambda builder, args: call_intrinsic(builder, name, args, flags)
 
 
 def method(name: str) -> Emitter:
-    """Emission of one instruction of the IR builder."""
+    """The emitter of the instruction that a method of the IR builder emits."""
     return lambda b, args: getattr(b, name)(*args)
 
 
 def hidden(builder: Any, number: Any, *attributes: str) -> Any:
-    """Return the integer in a form from which LLVM does not know how it was computed."""
+    """Return the integer such that LLVM does not know how it was computed."""
     kind = ir.FunctionType(number.type, [number.type])
     kept = builder.asm(kind, "", "=r,0", [number], side_effect=False)
     for attribute in ("nounwind", "memory(none)", *attributes):
@@ -62,8 +63,8 @@ def hidden(builder: Any, number: Any, *attributes: str) -> Any:
     return kept
 
 
-def kept_plain(module: Any) -> Any:
-    """The metadata of a loop that LLVM must not transform; its first operand is itself."""
+def without_transformations(module: Any) -> Any:
+    """The metadata node of a loop that LLVM must not vectorise or unroll."""
     vectorize = [ir.MetaDataString(module, "llvm.loop.vectorize.enable"), ir.IntType(1)(0)]
     unroll = [ir.MetaDataString(module, "llvm.loop.unroll.disable")]
     marks = [module.add_metadata(mark) for mark in (vectorize, unroll)]
@@ -73,7 +74,7 @@ def kept_plain(module: Any) -> Any:
 
 
 class Bit:
-    """A truth value."""
+    """A truth value in the code of a kernel."""
 
     __slots__ = ("builder", "value")
 
@@ -90,12 +91,12 @@ class Bit:
         return Bit(self.builder, self.builder.not_(self.value))
 
     def choose(self, yes: Real, no: Real) -> Real:
-        """`yes` if this is true, else `no`; both are evaluated."""
+        """The number `yes` if this value is true, otherwise `no`; both are evaluated."""
         return Real(self.builder, self.builder.select(self.value, yes.value, no.value))
 
 
 class Real:
-    """A floating-point number; comparisons with NaN are false."""
+    """A floating-point number in the code of a kernel; comparisons with NaN are false."""
 
     __slots__ = ("builder", "value")
 
@@ -103,16 +104,16 @@ class Real:
         self.builder, self.value = builder, value
 
     def constant(self, value: float) -> Real:
-        """A number of the same type."""
+        """A constant of the same type."""
         return Real(self.builder, ir.Constant(self.value.type, value))
 
     def intrinsic(self, name: str, *others: Real) -> Real:
-        """The LLVM intrinsic `name` of this and other numbers."""
+        """The result of the LLVM intrinsic `name` for this number and others."""
         values = [self.value, *(other.value for other in others)]
         return Real(self.builder, call_intrinsic(self.builder, name, values))
 
     def library(self, name: str, *others: Real) -> Real:
-        """The C library's function `name` of this and other numbers."""
+        """The result of the C library's function `name` for this number and others."""
         values = [self.value, *(other.value for other in others)]
         suffix = "f" if isinstance(self.value.type, ir.FloatType) else ""
         return Real(
@@ -138,7 +139,7 @@ class Real:
         return self.intrinsic("llvm.fabs")
 
     def compare(self, sign: str, other: Real) -> Bit:
-        """An ordered comparison."""
+        """The result of a comparison, which is false if an operand is NaN."""
         return Bit(self.builder, self.builder.fcmp_ordered(sign, self.value, other.value))
 
     def __lt__(self, other: Real) -> Bit:
@@ -151,15 +152,15 @@ class Real:
         return self.compare(">=", other)
 
     def equals(self, value: float) -> Bit:
-        """True if this equals the number."""
+        """True if this number equals a constant."""
         return self.compare("==", self.constant(value))
 
     def is_nan(self) -> Bit:
-        """True if this is NaN."""
+        """True if this number is NaN."""
         return Bit(self.builder, self.builder.fcmp_unordered("uno", self.value, self.value))
 
     def is_infinite(self) -> Bit:
-        """True if this is infinite."""
+        """True if this number is infinite."""
         return abs(self).equals(float("inf"))
 
     def is_finite(self) -> Bit:
@@ -177,24 +178,24 @@ def parts_of(builder: Any, value: Any) -> RealPair:
 
 
 def complex_value(re: Real, im: Real) -> Any:
-    """The complex value with these parts."""
+    """The complex value with these real and imaginary parts."""
     pair = ir.Constant(ir.LiteralStructType([re.value.type] * 2), ir.Undefined)
     pair = re.builder.insert_value(pair, re.value, 0)
     return re.builder.insert_value(pair, im.value, 1)
 
 
 def _to_number(rule: Callable[..., RealPair]) -> Emitter:
-    """Emission of a formula whose result is complex."""
+    """The emitter of a formula with a complex result."""
     return lambda b, args: complex_value(*rule(*(parts_of(b, value) for value in args)))
 
 
 def _to_part(rule: Callable[..., Real | Bit]) -> Emitter:
-    """Emission of a formula whose result is real or a truth value."""
+    """The emitter of a formula whose result is a real number or a truth value."""
     return lambda b, args: rule(*(parts_of(b, value) for value in args)).value
 
 
 def _each(function: Callable[..., Real]) -> Emitter:
-    """Emission of a function applied to each part."""
+    """The emitter that applies a function to both parts."""
     return _to_number(lambda *numbers: tuple(map(function, *numbers)))
 
 
@@ -208,7 +209,7 @@ def _product(x: RealPair, y: RealPair) -> RealPair:
 
 
 def _swapped(keep: Bit, x: RealPair) -> RealPair:
-    """The parts, swapped where `keep` does not hold."""
+    """The parts of a number, swapped if `keep` is false."""
     return keep.choose(*x), keep.choose(x[1], x[0])
 
 
@@ -244,7 +245,7 @@ def _absolute(x: RealPair) -> Real:
 
 
 def _sign(x: RealPair) -> RealPair:
-    """x / |x|; for an infinite number the direction of its infinite part."""
+    """x / |x|; for an infinite number, the direction of its infinite part."""
     re, im = x
     length = re.library("hypot", im)
     zero, one, nan = map(length.constant, (0.0, 1.0, float("nan")))
@@ -263,7 +264,7 @@ def _is_nan(x: RealPair) -> Bit:
 
 
 def _ordered(sign: str) -> Callable[[RealPair, RealPair], Bit]:
-    """A lexicographic comparison; false where the parts compared first leave a NaN."""
+    """The function that compares lexicographically; NaN makes the comparison false."""
 
     def compare(x: RealPair, y: RealPair) -> Bit:
         first = x[0].compare(sign[0], y[0]) & ~(x[1].is_nan() | y[1].is_nan())
@@ -277,9 +278,9 @@ def _equal(x: RealPair, y: RealPair) -> Bit:
 
 
 def _extreme(sign: str, *, ignores_nan: bool = False) -> Emitter:
-    """The maximum or minimum, by a lexicographic comparison of the operands.
+    """The emitter of a maximum or minimum, by a lexicographic comparison.
 
-    If NaN wins, the first operand is tested for NaN, otherwise the second one.
+    The result is NaN if an operand is NaN. With `ignores_nan`, the result is the other operand.
     """
     compare = _ordered(sign)
 
@@ -291,7 +292,7 @@ def _extreme(sign: str, *, ignores_nan: bool = False) -> Emitter:
 
 
 def _clip(x: RealPair, low: RealPair, high: RealPair) -> RealPair:
-    """NumPy's `clip`, which compares imaginary parts only if real parts are equal."""
+    """NumPy's `clip`; imaginary parts are compared only if real parts are equal."""
 
     def stays(a: RealPair, greater: RealPair, less: RealPair) -> Bit:
         same = greater[0].compare("==", less[0])
@@ -306,7 +307,7 @@ def _clip(x: RealPair, low: RealPair, high: RealPair) -> RealPair:
 
 
 def library(name: str) -> Emitter:
-    """Emission of a call of the C library's function of complex numbers."""
+    """The emitter of a call of a complex function of the C library."""
 
     def emit(builder: Any, args: list[Any]) -> Any:
         part = args[0].type.elements[0]
@@ -331,7 +332,7 @@ def _packed_parts(x: RealPair) -> Any:
 
 
 def select_complex(builder: Any, condition: Any, yes: Any, no: Any) -> Any:
-    """Choose one of two complex values without a branch."""
+    """Emit the selection of one of two complex values, without a branch."""
     bit = Bit(builder, condition)
     pairs = zip(parts_of(builder, yes), parts_of(builder, no), strict=True)
     return complex_value(*(bit.choose(a, b) for a, b in pairs))
@@ -379,16 +380,16 @@ COMPLEX: dict[str, Emitter] = {
         )
     },
 }
-"""The rule for complex operands of each intrinsic, by name."""
+"""For each intrinsic, by name, the emitter for complex operands."""
 
 
 LARGEST_POWER = 100.0
-"""Integer exponents below this are computed as products."""
+"""The bound of integer exponents for which powers are computed as products."""
 INT = ir.IntType(32)
 
 
 def complex_power(builder: Any, args: list[Any]) -> Any:
-    """Emission of a power, as a call of a function that is defined once per module and type."""
+    """Emit a complex power, as a call of a function that is defined once per module and type."""
     kind = args[0].type
     name = f"axiomjit_power_{kind.elements[0]}"
     function = builder.module.globals.get(name) or _function(builder.module, name, kind)
@@ -418,13 +419,13 @@ def _function(module: Any, name: str, kind: Any) -> Any:
 
 
 def _rounded_product(x: RealPair, y: RealPair) -> RealPair:
-    """The product without fused multiply-add, as in NumPy's powers."""
+    """The product of complex numbers without fused multiply-add, as in NumPy's powers."""
     (a, b), (c, d) = x, y
     return a * c - b * d, a * d + b * c
 
 
 def _by_products(builder: Any, base: RealPair, exponent: Real) -> Any:
-    """The power by squaring and multiplying; exponents 1 to 3 use the fewest products."""
+    """Emit a power by squaring and multiplying; exponents 1 to 3 use the fewest products."""
     one, zero = exponent.constant(1.0), exponent.constant(0.0)
     square = _rounded_product(base, base)
     for count, result in ((1.0, base), (2.0, square), (3.0, _rounded_product(base, square))):

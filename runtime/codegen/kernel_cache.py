@@ -1,17 +1,16 @@
-"""Compiled kernels by key: from memory, else from disk, else compiled once.
+"""The cache of kernels: a kernel comes from memory, from disk, or is compiled once.
 
 A kernel and its checked form (`config.bounds`) are different kernels. A kernel is kept as long as a
-plan may run it, and after that while it is one of the last `MAX_IDLE_KERNELS` requested. At most
-`config.kernels` kernels are loaded: the least recently run ones are dropped, and loaded or compiled
-again when run.
+plan may run it. After that, it is kept while it is one of the last `MAX_IDLE_KERNELS` kernels that
+were requested. At most `config.kernels` kernels are loaded. The least recently run kernels are
+dropped, and are loaded or compiled again when they run.
 
-With `config.background` a thread compiles kernels while NumPy answers the calls that need them. The
-first waiting kernel starts it; it ends after the last one, or with the main thread. A forked child
-has no such thread; there the next call requests a waiting kernel again.
+With `config.background`, a thread compiles kernels while NumPy runs the calls that need them. The
+first waiting kernel starts the thread. The thread ends after the last waiting kernel, or with the
+main thread. A forked child has no such thread, so its next call requests a waiting kernel again.
 
-Plans and native calls hold a kernel as a `KernelHandle`: its machine code may be dropped and comes
-back. A `LoadedKernel` is machine code in memory, compiled just now or read from disk, called as a
-Python function.
+Plans and native calls hold a kernel as a `KernelHandle`, whose machine code may be dropped and
+loaded again. A `LoadedKernel` is machine code in memory, which is called like a Python function.
 """
 
 from __future__ import annotations
@@ -54,8 +53,9 @@ if TYPE_CHECKING:
     from axiomjit.runtime.codegen.compile_source import CompiledKernel
 
 KernelEntry = Callable[[int, int, int], int]
-"""`entry(words_address, lo, hi)` runs a kernel without the GIL and returns a status, 0 for
-success.
+"""A function `entry(words_address, lo, hi)` that runs a kernel without the GIL.
+
+The function returns a status, which is 0 for success.
 """
 _ENTRY: Final = ctypes.CFUNCTYPE(
     ctypes.c_int32,
@@ -71,7 +71,7 @@ _SCRATCH: Final = ctypes.create_string_buffer(64)
 
 
 def kernel_entry(address: int, owner: object) -> KernelEntry:
-    """The function at an address; it keeps `owner`, which keeps the code loaded, alive."""
+    """The function at an address; it keeps `owner` alive, and with it the code."""
     function = _ENTRY(address)
     function.library = owner  # type: ignore[attr-defined]
     scratch = ctypes.addressof(_SCRATCH)
@@ -79,19 +79,19 @@ def kernel_entry(address: int, owner: object) -> KernelEntry:
 
 
 class LoadedKernel:
-    """Machine code of one kernel, loaded as long as this object or its `entry` lives."""
+    """The machine code of one kernel, loaded as long as this object or its `entry` exists."""
 
     __slots__ = ("__weakref__", "checked", "compile_ms", "entry")
 
     entry: KernelEntry
-    """`entry(words_address, lo, hi)` runs the kernel without the GIL and returns a status."""
+    """The function `entry(words_address, lo, hi)` that runs the kernel without the GIL."""
     compile_ms: float
     """The compile time in milliseconds."""
     checked: bool
     """True if the argument block has the words of a checked kernel (see `report`)."""
 
     def __init__(self, code: LoadedCode, compile_ms: float, checked: bool) -> None:
-        """Wrap loaded code."""
+        """Take loaded code, and its compile time in milliseconds."""
         self.entry = kernel_entry(code.address, code)
         self.compile_ms, self.checked = compile_ms, checked
 
@@ -100,7 +100,7 @@ def load_kernel(compiled: Entry, checked: bool) -> LoadedKernel:
     """Load a kernel that was just compiled.
 
     Raises:
-        CompileError: LLVM refuses the code, or there is no memory for it.
+        CompileError: LLVM refuses the code, or the system has no memory for it.
     """
     try:
         code = load(compiled)
@@ -120,7 +120,7 @@ def load_kernel(compiled: Entry, checked: bool) -> LoadedKernel:
 
 
 _USES: Final = itertools.count()
-"""Numbers the uses of all kernels."""
+"""The counter that numbers the uses of all kernels."""
 
 
 class NativeUser(Protocol):
@@ -133,9 +133,9 @@ class NativeUser(Protocol):
 
 
 class KernelHandle:
-    """A kernel that is loaded when it is run and may be dropped between runs.
+    """A kernel that is loaded when it runs, and may be dropped between runs.
 
-    The result of `get` stays loaded while referenced, for example by a running call.
+    The result of `get` stays loaded as long as it is referenced, for example by a running call.
     """
 
     __slots__ = (
@@ -145,20 +145,20 @@ class KernelHandle:
 
     kernel: Kernel
     checked: bool
-    """True for the form that checks each access."""
+    """True for the checked form of the kernel."""
     loaded: LoadedKernel | None
-    """The machine code, unless it has been dropped or was never loaded."""
+    """The machine code in memory; None if it is not loaded."""
     dropped: Callable[[], LoadedKernel | None]
-    """The machine code that was last dropped, while something still references it."""
+    """A weak reference to the last dropped machine code."""
     failure: Exception | None
-    """The error of a failed compilation in the background."""
+    """The error of a compilation that failed in the background, or None."""
     was_reported: bool
-    """True once the user has been warned of the failure."""
+    """True if the user was warned of the failure."""
 
     def __init__(
         self, kernel: Kernel, checked: bool, load: Callable[[KernelHandle], LoadedKernel]
     ) -> None:
-        """Start without machine code; `load` loads it and stores it here."""
+        """Make a handle without machine code; `load` loads the code and stores it in the handle."""
         self.kernel, self.checked, self.loaded, self._load = kernel, checked, None, load
         self.failure, self.was_reported = None, False
         self._users: dict[int, weakref.ref[NativeUser]] = {}
@@ -170,7 +170,7 @@ class KernelHandle:
         """The loaded kernel.
 
         Raises:
-            The errors of `KernelCache.get`, if the kernel must be loaded.
+            The errors of `KernelCache.get`, if the kernel is not loaded.
         """
         found = self.loaded or self._load(self)
         self._last = next(_USES)
@@ -183,7 +183,7 @@ class KernelHandle:
         users[number] = weakref.ref(user, lambda _: users.pop(number, None))
 
     def last_use(self) -> int:
-        """The number of the last use; native uses since the last query count as now."""
+        """The number of the last use; native uses since the last query count as a use now."""
         users = [reference() for reference in list(self._users.values())]
         hits = {id(user): user.hits_natively[0] for user in users if user is not None}
         if any(self._hits.get(number, found) != found for number, found in hits.items()):
@@ -192,7 +192,7 @@ class KernelHandle:
         return self._last
 
     def drop(self) -> None:
-        """Drop the machine code; running calls keep it until they end."""
+        """Drop the machine code; running calls keep the code until they end."""
         dropped = self.loaded
         if dropped is not None:
             self.dropped = weakref.ref(dropped)
@@ -205,14 +205,14 @@ class KernelHandle:
 
 
 def _no_kernel() -> None:
-    """Do nothing: this stands for a reference to the last dropped kernel while there is none."""
+    """Return None, in place of a weak reference to the last dropped kernel."""
 
 
 def load_all(handles: Sequence[KernelHandle]) -> list[LoadedKernel]:
     """Load the kernels of a plan.
 
     Raises:
-        As `KernelHandle.get`, after all kernels have been requested.
+        The errors of `KernelHandle.get`, after all kernels were requested.
     """
     try:
         return [handle.get() for handle in handles]
@@ -224,12 +224,12 @@ def load_all(handles: Sequence[KernelHandle]) -> list[LoadedKernel]:
 
 
 def entry_of(made: CompiledKernel, key: str = "") -> Entry:
-    """The entry of a kernel that was just compiled."""
+    """The disk entry of a kernel that was just compiled."""
     return make_entry(key, made.symbol, made.objects, made.compile_ms)
 
 
 def refuse_report(kernel: Kernel, block: ArgumentBlock) -> None:
-    """Raise an error for the access that a checked kernel reported in its argument block, if any.
+    """Raise an error if a checked kernel reported an access outside a buffer.
 
     Raises:
         BoundsError: the kernel reached outside a buffer.
@@ -249,14 +249,14 @@ def refuse_report(kernel: Kernel, block: ArgumentBlock) -> None:
 
 
 CompileRequest = tuple[KernelHandle, Context]
-"""A kernel, and the context of the first call that requested it, with its function's clock."""
+"""A kernel, and the context of the first call that requested it."""
 
 
 class BackgroundCompiler:
     """A queue of kernels to compile, and the thread that compiles them."""
 
     def __init__(self, load: Callable[[KernelHandle], object]) -> None:
-        """Start no thread yet; `load` compiles a kernel and enters it in its handle."""
+        """Make an empty queue; `load` compiles a kernel and stores it in its handle."""
         self._load = load
         self._wishes: dict[int, CompileRequest] = {}
         self._thread: threading.Thread | None = None
@@ -264,13 +264,13 @@ class BackgroundCompiler:
         self._knows_forks = False
 
     def has(self, handle: KernelHandle) -> bool:
-        """True if a kernel is being compiled, or will be."""
+        """True if a kernel is in the queue, or being compiled."""
         return id(handle) in self._wishes
 
     def ask(self, handle: KernelHandle) -> None:
-        """Queue a kernel for compilation; the thread is started if there is none.
+        """Put a kernel into the queue; start the thread if there is none.
 
-        If the system cannot start a thread, the kernel is not queued, and a later call tries again.
+        If the system cannot start a thread, the queue is cleared, and a later call tries again.
         """
         with self._lock:
             self._wishes.setdefault(id(handle), (handle, copy_context()))
@@ -279,7 +279,9 @@ class BackgroundCompiler:
                     after_fork(self._forget)
                 self._knows_forks = True
                 # Not a daemon, even if the caller is one: LLVM must not run while the process ends.
-                thread = threading.Thread(target=self._work, name="axiomjit-compile", daemon=False)
+                thread = threading.Thread(
+                    target=self._compile_jobs, name="axiomjit-compile", daemon=False
+                )
                 try:
                     thread.start()
                 except RuntimeError:
@@ -293,7 +295,7 @@ class BackgroundCompiler:
         if thread is not None:
             thread.join()
 
-    def _work(self) -> None:
+    def _compile_jobs(self) -> None:
         main = threading.main_thread()
         while True:
             with self._lock:
@@ -325,7 +327,7 @@ def refuse_failed(handle: KernelHandle) -> None:
     """Refuse a kernel whose compilation failed in the background; warn once.
 
     Raises:
-        NotNowError: the compilation failed; NumPy answers this and later calls.
+        NotNowError: the compilation failed; NumPy runs this call and later calls.
     """
     failure = handle.failure
     if failure is None:
@@ -344,13 +346,13 @@ Compiler = Callable[[Kernel, bool], "CompiledKernel"]
 Key = tuple[str, bool]
 
 MAX_IDLE_KERNELS: Final = 256
-"""Kernels that are kept although no plan may run them any more."""
+"""The number of kernels that are kept although no plan may run them any more."""
 EVICT_FRACTION: Final = 1 / 8
-"""Share of kernels that are evicted at once beyond the limit, so that sorting is rare."""
+"""The fraction of kernels that are evicted together beyond the limit, so sorting is rare."""
 
 
 class KernelCache:
-    """Kernels in memory; numba is imported when the first one is compiled."""
+    """The kernels in memory; Numba is imported when the first kernel is compiled."""
 
     def __init__(
         self,
@@ -358,12 +360,12 @@ class KernelCache:
         objects: ObjectStore | None = None,
         kept: int = MAX_IDLE_KERNELS,
     ) -> None:
-        """Start empty.
+        """Make an empty cache.
 
         Args:
-            compiler: `compiler(kernel, checked)` stands in for Numba in tests.
-            objects: the machine code on disk; None for memory only.
-            kept: the number of kernels that are kept although no plan may run them any more.
+            compiler: A function `compiler(kernel, checked)` that replaces Numba in tests.
+            objects: The machine code on disk; None to use memory only.
+            kept: The number of kernels that are kept although no plan may run them any more.
         """
         self._compile, self._most = compiler or _compile, kept
         self._objects = objects
@@ -375,9 +377,10 @@ class KernelCache:
         self.background = BackgroundCompiler(self._load)
 
     def get(self, kernel: Kernel) -> LoadedKernel:
-        """The loaded kernel; simultaneous requests for one key wait for one compilation.
+        """The loaded kernel; simultaneous requests for the same key wait for one compilation.
 
-        A signal handler that requests the kernel its own thread is compiling compiles it as well.
+        If a signal handler requests the kernel that its own thread is compiling, it compiles the
+        kernel, too.
 
         Raises:
             CompileError: Numba refused the source; the next call tries again.
@@ -386,7 +389,7 @@ class KernelCache:
         return self.handle(kernel).get()
 
     def handle(self, kernel: Kernel) -> KernelHandle:
-        """The handle of the kernel for a plan; the kernel is loaded when first run."""
+        """The handle of a kernel for a plan; the kernel is loaded by its first run."""
         key = kernel.key, config.bounds
         with self._lock:
             found = self._alive.get(key)
@@ -398,7 +401,7 @@ class KernelCache:
         return found
 
     def is_at_hand(self, kernel: Kernel) -> bool:
-        """True if a kernel is in memory or on disk, from where it is loaded; compiles nothing."""
+        """True if a kernel is in memory or could be loaded from disk; nothing is compiled."""
         handle = self.handle(kernel)
         if handle.loaded is None:
             disk_key = self._disk_key(kernel, handle.checked)
@@ -410,7 +413,7 @@ class KernelCache:
         return True
 
     def compiled(self, kernel: Kernel) -> CompiledKernel:
-        """The kernel compiled anew, for its texts; raises as `get`."""
+        """The kernel, compiled again for its texts, with the errors of `get`."""
         self._require_now()
         return self._compiled(kernel, config.bounds)
 
@@ -419,7 +422,7 @@ class KernelCache:
         self._recent.clear()
 
     def _keep(self, key: Key, handle: KernelHandle) -> None:
-        """Mark a kernel as the last one requested; other threads may do the same meanwhile."""
+        """Mark a kernel as the last one that was requested."""
         self._recent[key] = handle
         with suppress(KeyError):
             self._recent.move_to_end(key)
@@ -427,7 +430,7 @@ class KernelCache:
                 self._recent.popitem(last=False)
 
     def _load(self, handle: KernelHandle) -> LoadedKernel:
-        """Load a kernel; code that was dropped and is still referenced is taken up again."""
+        """Load a kernel; dropped code that is still referenced is used again."""
         found = handle.dropped()
         if found is not None:
             handle.loaded = found
@@ -450,7 +453,7 @@ class KernelCache:
             if found is None and not waits:
                 self.background.ask(handle)
                 raise NotNowError("it is compiled in the background")
-            found = found or self._new(handle.kernel, handle.checked, disk_key)
+            found = found or self._new_kernel(handle.kernel, handle.checked, disk_key)
             handle.loaded, handle.failure = found, None
             self._turns.pop(key, None)
         self._make_room(handle)
@@ -462,7 +465,7 @@ class KernelCache:
             raise NotNowError(reason)
 
     def _make_room(self, new: KernelHandle) -> None:
-        """Enter a kernel that was just loaded; beyond the limit, drop an eighth of all."""
+        """Record a kernel that was just loaded; beyond the limit, drop an eighth of all kernels."""
         loaded, number = self._loaded, id(new)
         loaded[number] = weakref.ref(new, lambda _: loaded.pop(number, None))
         if len(loaded) <= config.kernels:
@@ -485,7 +488,7 @@ class KernelCache:
             return disk_key(kernel, objects.record_of(kernel.target), checked, config.cache_tag)
 
     def _from_disk(self, key: str | None, checked: bool) -> LoadedKernel | None:
-        """The kernel loaded from disk; None if it is not there."""
+        """The kernel, loaded from disk; None if it is not on disk."""
         if key is None or self._objects is None:
             return None
         with stage("loading"):
@@ -495,8 +498,8 @@ class KernelCache:
             _count_disk_hit()
             return LoadedKernel(found[1], found[0].compile_ms, checked)
 
-    def _new(self, kernel: Kernel, checked: bool, key: str | None) -> LoadedKernel:
-        """The kernel compiled, loaded and stored on disk."""
+    def _new_kernel(self, kernel: Kernel, checked: bool, key: str | None) -> LoadedKernel:
+        """The kernel, after it was compiled, loaded and stored on disk."""
         if key is not None:
             _count_disk_miss()
         with stage("compiling"):

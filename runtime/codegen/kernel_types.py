@@ -1,12 +1,12 @@
-"""The types of values in a kernel source, and the names in it that stand for LLVM code.
+"""The types of values in a kernel source, and the class of its intrinsics.
 
-Two Numba types carry facts known when a kernel is compiled: `WordsType`, the kernel's parameter
-list, and `BufferType`, the dtype and alias scope of one buffer. So every name is one global
-intrinsic, and compiling a kernel registers nothing.
+Two Numba types carry facts that are known when a kernel is compiled: `WordsType` has the parameter
+list of the kernel, and `BufferType` the dtype and alias scope of one buffer. Hence every name of
+the source is one global intrinsic, and the compilation of a kernel registers no types.
 
-A name is defined like an intrinsic of Numba: by a function of the operands' types that returns the
-signature and the emission, or None for types that it does not accept. Numba registers its own
-intrinsics for inference; these are looked up among a kernel's names, without inference.
+An intrinsic is defined as in Numba: a function of the operand types returns the signature and the
+emitter, or None for types that it does not accept. Numba registers its intrinsics for type
+inference; ours are looked up among the names of a kernel, without inference.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class HalfType(types.Type):
 
 @register_model(HalfType)
 class _HalfModel(models.PrimitiveModel):
-    """LLVM's half."""
+    """The data model of float16: LLVM's type `half`."""
 
     def __init__(self, manager: Any, fe_type: HalfType) -> None:
         super().__init__(manager, fe_type, ir.HalfType())
@@ -49,17 +49,17 @@ class FlagType(types.Type):
 
 @register_model(FlagType)
 class _FlagModel(models.PrimitiveModel):
-    """A pointer to the word."""
+    """The data model of the flag: a pointer to a 64-bit word."""
 
     def __init__(self, manager: Any, fe_type: FlagType) -> None:
         super().__init__(manager, fe_type, ir.IntType(64).as_pointer())
 
 
 def kernel_type(name: str, dtype: DType) -> types.Type:
-    """The type that kernels have for the elements of a dtype.
+    """The Numba type of elements of a dtype in kernels.
 
     Raises:
-        UnsupportedError: a row of `DTYPES` has no type here.
+        UnsupportedError: there is no Numba type for a row of `DTYPES`.
     """
     if dtype == HALF:
         return HalfType()
@@ -81,7 +81,7 @@ NUMBA_TYPES: dict[str, types.Type] = {
 }
 CODES: dict[types.Type, str] = {ty: name for name, ty in NUMBA_TYPES.items()}
 PARTS: dict[str, str] = {c: code(part_dtype(d)) for c, d in DTYPES.items() if is_complex(d)}
-"""For each complex dtype the dtype of its parts."""
+"""For each complex dtype, the dtype of its parts."""
 
 WORD = ir.IntType(64)
 BYTE = ir.IntType(8)
@@ -91,42 +91,43 @@ Typed = tuple[Any, Emit] | None
 
 
 class BufferType(types.Type):
-    """A pointer to elements of one dtype, of buffer number `scope` of `count` in the kernel.
+    """The type of a pointer to elements of buffer number `scope`, of `count` buffers in a kernel.
 
-    A tile has count 0: LLVM sees for itself that a stack array aliases nothing.
+    A tile has the count 0, since LLVM knows that an array on the stack aliases nothing.
     """
 
     prefix = "Buffer"
 
     def __init__(self, dtype: types.Type, scope: int, count: int) -> None:
-        """Type of buffer number `scope` among the `count` buffers of a kernel."""
+        """Make the type of buffer number `scope` among the `count` buffers of a kernel."""
         self.dtype, self.scope, self.count = dtype, scope, count
         super().__init__(name=f"{self.prefix}{CODES[dtype]}N{scope}of{count}")
 
 
 class CheckedBufferType(BufferType):
-    """A buffer with its bounds: the first element and the end, counted from the pointer."""
+    """The type of a buffer with its bounds: first element and end, counted from the pointer."""
 
     prefix = "CheckedBuffer"
 
 
 class WordsType(types.Type):
-    """The argument block: for each parameter its kind (buffer, scalar, length, flag) and dtype.
+    """The type of an argument block, with the kind and the dtype of each parameter.
 
-    A scalar takes one or more 64-bit words, any other parameter one. The name is short and
-    alphanumeric because it becomes part of the kernel's symbol.
+    The kinds are buffer, scalar, length and flag. A scalar takes one or more 64-bit words, any
+    other parameter one word. The name of the type is short and alphanumeric because it becomes part
+    of the kernel's symbol.
     """
 
     def __init__(self, words: Sequence[tuple[str, str]]) -> None:
-        """Type of an argument block with these (kind, dtype code) parameters."""
+        """Make the type of an argument block with these (kind, dtype code) parameters."""
         self.words = tuple(words)
         names = [kind[0].upper() + code for kind, code in self.words]
         sizes = [-(-DTYPES[code].itemsize // 8) if kind == "scalar" else 1 for kind, code in words]
         self.at: Final = tuple(accumulate(sizes, initial=0))
-        """The first word of each parameter."""
+        """For each parameter, the index of its first word."""
         buffers = [kind == "buffer" for kind, _ in self.words]
         self.scope: Final = tuple(accumulate(buffers, initial=0))
-        """The number of each parameter among the buffers."""
+        """For each parameter, the number of buffers before it."""
         self.count = self.scope[-1]
         super().__init__(name="W" + "".join(names))
 
@@ -136,7 +137,7 @@ register_model(BufferType)(models.PointerModel)
 
 @register_model(CheckedBufferType)
 class _CheckedBufferModel(models.PrimitiveModel):
-    """The pointer and the two indices."""
+    """The data model of a checked buffer: the pointer and two indices."""
 
     def __init__(self, manager: Any, fe_type: CheckedBufferType) -> None:
         element = manager.lookup(fe_type.dtype).get_data_type()
@@ -146,7 +147,7 @@ class _CheckedBufferModel(models.PrimitiveModel):
 
 @register_model(WordsType)
 class _WordsModel(models.PrimitiveModel):
-    """A WordsType value is a pointer to 64-bit words."""
+    """The data model of an argument block: a pointer to 64-bit words."""
 
     def __init__(self, manager: Any, fe_type: WordsType) -> None:
         super().__init__(manager, fe_type, WORD.as_pointer())
@@ -156,7 +157,7 @@ Definition = Callable[..., Typed]
 
 
 class Intrinsic:
-    """A name of the kernel language."""
+    """An intrinsic: the definition of a name in kernel sources."""
 
     __slots__ = ("__name__", "define", "takes_literals")
 
@@ -164,13 +165,13 @@ class Intrinsic:
         self.__name__: Final = define.__name__
         self.define: Final = define
         self.takes_literals: Final = takes_literals
-        """True if numbers in the source have literal types, which carry the number."""
+        """True if the definition gets literal types for numbers in the source."""
 
     def typed(self, operands: list[Any]) -> Typed:
-        """The signature and the emission for operands of these types, or None."""
+        """The signature and the emitter for operands of these types; None if they are refused."""
         return self.define(*operands)
 
     @classmethod
     def of_literals(cls, define: Definition) -> Self:
-        """The intrinsic of a definition that gets the values of numbers in the source."""
+        """The intrinsic of a definition that gets literal types for numbers."""
         return cls(define, takes_literals=True)

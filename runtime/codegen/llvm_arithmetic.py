@@ -1,9 +1,10 @@
-"""Recipes as LLVM code: each operation of a recipe is one instruction that LLVM can vectorise.
+"""The arithmetic that emits recipes as LLVM code, which LLVM can vectorise.
 
-Some steps are calls of functions whose vector forms are instructions (`vector_steps`). For rare
-numbers that vector code does not cover, a recipe calls a function of the number and its usual
-result (`beyond`). The vector forms of this function test whether any lane holds a rare number, and
-only then compute the lanes one by one. So a loop stays vector code and pays only for the test.
+Each operation of a recipe is one instruction. Some steps are calls of functions whose vector forms
+are instructions (`vector_steps`). For rare numbers that vector code does not cover, a recipe calls
+a function of the number and of its usual result (`beyond`). The vector forms of this function test
+if any lane has a rare number, and only then compute the lanes one by one. With this test a loop
+remains vector code.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ from axiomjit.runtime.elementary.arithmetic import Arithmetic, Numeric
 FLOATS = {"f4": ir.FloatType(), "f8": ir.DoubleType()}
 INTEGERS = {"f4": ir.IntType(32), "f8": ir.IntType(64)}
 INDEX = ir.IntType(32)
-USUAL_PER_SLOW = 2000
+USUAL_WEIGHT = 2000
 """A branch weight for LLVM: the number of usual values per slow one."""
 
 
 def of_lanes(element: Any, lanes: int) -> Any:
-    """Return the vector type of `lanes` elements; for one lane the element type."""
+    """Return the type of a vector of `lanes` elements; for one lane, the element type."""
     return ir.VectorType(element, lanes) if lanes > 1 else element
 
 
@@ -35,7 +36,7 @@ def _is_integer(kind: Any) -> bool:
 
 
 def _operator(floats: str, integers: str = "", swapped: bool = False) -> Callable[..., Lane]:
-    """The method that emits an instruction of floats, or of integers, by llvmlite's names."""
+    """The method that emits an instruction for floats or for integers, by llvmlite's names."""
 
     def operation(self: Lane, other: Any) -> Lane:
         name = integers if _is_integer(self.value.type) else floats
@@ -56,7 +57,7 @@ def _comparison(sign: str) -> Callable[..., Lane]:
 
 
 class Lane:
-    """An LLVM value with Python's operators."""
+    """An LLVM value with Python's operators, which emit instructions."""
 
     __slots__ = ("builder", "value")
 
@@ -97,9 +98,9 @@ class Lane:
 
 
 def _step(name: str, arity: int) -> Callable[..., Lane]:
-    """The method for a step of `Arithmetic`, which emits a vector instruction if the CPU has one.
+    """The method for a step of `Arithmetic` that emits a vector instruction if the CPU has one.
 
-    The first `arity` arguments of the method are operands, the others are Python numbers.
+    The first `arity` arguments of the method are operands; the other arguments are Python numbers.
     """
 
     def step(self: LlvmArithmetic, *given: Any) -> Lane:
@@ -115,14 +116,14 @@ def _step(name: str, arity: int) -> Callable[..., Lane]:
 
 
 class LlvmArithmetic(Arithmetic):
-    """Arithmetic whose values are `Lane`s of one builder."""
+    """The arithmetic whose values are `Lane`s of one builder."""
 
     def __init__(self, builder: Any, code: str, lanes: int) -> None:
-        """Emit operations of a dtype at the builder's position, on vectors of `lanes` numbers."""
+        """Emit operations of a dtype with a builder, on vectors of `lanes` numbers."""
         self.builder, self.code, self.lanes = builder, code, lanes
 
     def lane(self, value: Any) -> Lane:
-        """Make a value that recipes can use of an LLVM value."""
+        """Return an LLVM value in the form that recipes use."""
         return Lane(self.builder, value)
 
     def constant(self, value: float) -> Lane:
@@ -137,34 +138,34 @@ class LlvmArithmetic(Arithmetic):
         return Lane(self.builder, call_intrinsic(self.builder, name, self._operands(*operands)))
 
     def fma(self, a: Numeric, b: Numeric, c: Numeric) -> Lane:
-        """a * b + c, rounded once; one operand may be a Python float."""
+        """Return a * b + c, rounded once; one operand may be a Python float."""
         return self._called("llvm.fma", a, b, c)
 
     def select(self, condition: Numeric, yes: Numeric, no: Numeric) -> Lane:
-        """Return `yes` if the condition holds, else `no`; one of the two may be a Python number."""
+        """Return `yes` if the condition holds, else `no`; either may be a Python number."""
         chosen = self.builder.select(condition.value, *self._operands(yes, no))
         return Lane(self.builder, chosen)
 
     def sqrt(self, x: Numeric) -> Lane:
-        """The square root."""
+        """Return the square root."""
         return self._called("llvm.sqrt", x)
 
     def rint(self, x: Numeric) -> Lane:
-        """The nearest integer as a float, ties to even."""
+        """Return the nearest integer as a float; ties go to even."""
         return self._called("llvm.rint", x)
 
     def copysign(self, x: Numeric, sign: Numeric) -> Lane:
-        """x with the sign bit of `sign`."""
+        """Return x with the sign bit of `sign`."""
         return self._called("llvm.copysign", x, sign)
 
     def bits(self, x: Numeric) -> Lane:
-        """The bits of a float as a signed integer."""
+        """Return the bits of a float as a signed integer."""
         return Lane(
             self.builder, self.builder.bitcast(x.value, of_lanes(INTEGERS[self.code], self.lanes))
         )
 
     def number(self, bits: Numeric) -> Lane:
-        """The float with these bits."""
+        """Return the float with these bits."""
         return Lane(
             self.builder, self.builder.bitcast(bits.value, of_lanes(FLOATS[self.code], self.lanes))
         )
@@ -176,7 +177,7 @@ class LlvmArithmetic(Arithmetic):
         )
 
     def narrowed(self, x: Numeric) -> Lane:
-        """A value of `wide` rounded to float32."""
+        """Return a value of `wide`, rounded to float32."""
         return Lane(self.builder, self.builder.fptrunc(x.value, of_lanes(FLOATS["f4"], self.lanes)))
 
     def beyond(
@@ -187,13 +188,13 @@ class LlvmArithmetic(Arithmetic):
         name: str,
         recipe: Callable[[Arithmetic, Numeric], Numeric],
     ) -> Lane:
-        """Return recipe(x) where |x| > bound, else `usual`."""
+        """Return recipe(x) in lanes with |x| > bound, and `usual` in other lanes."""
 
         def slow(builder: Any, value: Any) -> Any:
             return recipe(LlvmArithmetic(builder, self.code, 1), Lane(builder, value)).value
 
         full, kind = f"axiomjit_{name}_{self.code}", FLOATS[self.code]
-        function = _beyond(self.builder.module, full, kind, self.lanes, bound, slow)
+        function = _beyond_bound(self.builder.module, full, kind, self.lanes, bound, slow)
         return self.lane(self.builder.call(function, [x.value, usual.value]))
 
     def _chosen(
@@ -203,7 +204,7 @@ class LlvmArithmetic(Arithmetic):
         basic: Callable[..., Lane],
         *operands: Numeric,
     ) -> Lane:
-        """Emit a step by its instruction, or by basic operations if the target lacks it."""
+        """Emit a step as an instruction, or as basic operations without it."""
         if target_of(self.builder.module).vector_bytes < instruction.size:
             return basic(self, *operands)
         values = [operand.value for operand in operands]
@@ -222,7 +223,7 @@ class LlvmArithmetic(Arithmetic):
         return self.lane(self.builder.call(function, values))
 
     def lookup(self, name: str, table: tuple[float, ...], index: Numeric) -> Numeric:
-        """Return the table's entry at `index` modulo its length."""
+        """Return the entry of a table at `index` modulo the length of the table."""
 
         def basic(m: LlvmArithmetic, bits: Lane) -> Numeric:
             return Arithmetic.lookup(m, name, table, m.bits(bits))
@@ -255,23 +256,23 @@ class LlvmArithmetic(Arithmetic):
         return LlvmArithmetic(self.builder, "f8", self.lanes)
 
     def widened(self, x: Numeric) -> Lane:
-        """A float of this precision, or a float32, converted to float64: a value of `wide`."""
+        """Return a float, converted to float64, as a value of `wide`."""
         wide = of_lanes(FLOATS["f8"], self.lanes)
         return x if x.value.type == wide else self.lane(self.builder.fpext(x.value, wide))
 
 
-def _beyond(
+def _beyond_bound(
     module: Any, name: str, kind: Any, lanes: int, bound: float, slow: Callable[..., Any]
 ) -> Any:
-    """Return the function f(x, usual), scalar or vector: slow(x) where |x| > bound, else `usual`.
+    """Return the function of x and `usual` that is slow(x) in lanes with |x| > bound.
 
     Args:
-        module: the module that calls it.
-        name: the name of the scalar function.
-        kind: the type of a number.
-        lanes: the length of the vectors; 1: scalars.
-        bound: the largest size of numbers that keep their usual result.
-        slow: emits the result of one number, from a builder and the number.
+        module: The module that calls the function.
+        name: The name of the scalar function.
+        kind: The type of a number.
+        lanes: The length of the vectors; 1 for scalars.
+        bound: The largest absolute value with the usual result.
+        slow: A function of a builder and a number that emits the result for the number.
     """
 
     def every_lane(builder: Any, form: Any) -> Any:
@@ -309,9 +310,9 @@ def _one_by_one(builder: Any, form: Any, single: Any) -> Any:
 
 
 def _test(function: Any, builder: Any, bound: float) -> None:
-    """Emit a test, by which a function returns its second operand unless |x| > bound in a lane.
+    """Emit a test: the function returns its second operand unless |x| > bound in a lane.
 
-    The builder is then in the block that runs if |x| > bound in a lane.
+    Afterwards the builder is in the block that runs if |x| > bound in a lane.
     """
     x, usual = function.args
     size = call_intrinsic(builder, "llvm.fabs", [x])
@@ -320,14 +321,14 @@ def _test(function: Any, builder: Any, bound: float) -> None:
         mask = ir.IntType(x.type.count)
         needed = builder.icmp_unsigned("!=", builder.bitcast(needed, mask), mask(0))
     usually, rarely = (function.append_basic_block(n) for n in ("usually", "rarely"))
-    builder.cbranch(needed, rarely, usually).set_weights([1, USUAL_PER_SLOW])
+    builder.cbranch(needed, rarely, usually).set_weights([1, USUAL_WEIGHT])
     builder.position_at_end(usually)
     builder.ret(usual)
     builder.position_at_end(rarely)
 
 
 def _constant_array(module: Any, name: str, kind: Any, values: tuple[float, ...]) -> Any:
-    """Return a constant array of the module, defined at first use."""
+    """Return a constant array of the module, which the first use defines."""
     found = module.globals.get(name)
     if found is None:
         found = ir.GlobalVariable(module, ir.ArrayType(kind, len(values)), name)

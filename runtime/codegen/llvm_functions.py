@@ -1,17 +1,18 @@
-"""LLVM functions for kernels: defined in a kernel's module, linked into it, or called by it.
+"""LLVM functions that a kernel's module defines, links or calls.
 
-Functions that loops inline are written once per target and linked: recipes before LLVM's passes
-run; steps of recipes after loops have become vector loops, and only the forms that these call. So a
-kernel's module has no functions that most kernels do not use; they are in linked modules.
+Functions that loops inline are generated once per target, in modules that are linked. Recipes are
+linked before LLVM's passes run. Steps of recipes are linked after loops have become vector loops,
+and only the forms that these loops call. So the module of a kernel does not define functions that
+few kernels use.
 
 Library functions are compiled once per target. A kernel's module declares only the scalar form of
 an elementary function. An attribute of the declaration names the vector forms (LLVM's vector
-function ABI), which vectorised loops call instead.
+function ABI), which vectorised loops call.
 
-`TargetContext` is Numba's code generation for the target, whose libraries end as object files and
-are not loaded. LLVM adds calls of functions for operations that a CPU lacks. Such a function may
-not exist, and calling it would jump to address 0. So machine code is checked for calls before it is
-loaded.
+`TargetContext` is Numba's code generation for the target; its libraries become object files and are
+not loaded. LLVM adds calls of functions for operations that a CPU lacks. Such a function may not
+exist, and calling it would jump to address 0. Hence the calls of machine code are checked before
+the code is loaded.
 """
 
 from __future__ import annotations
@@ -32,18 +33,18 @@ from axiomjit.runtime.object_cache.store import run_passes
 
 
 class TargetLibrary(JITCodeLibrary):
-    """Machine code, which once finalized calls only functions that exist."""
+    """A code library whose machine code calls only functions that exist."""
 
     _codegen: Any
     _final_module: Any
     object_code: bytes
-    """The object file."""
+    """The relocatable object file of the library."""
     tables: ObjectFile
-    """The functions that it calls outside itself, and those that it defines."""
+    """The symbols that the object file needs, and those that it defines."""
 
     @property
     def objects(self) -> tuple[bytes, ...]:
-        """The object file, and the object files of shared libraries that it calls."""
+        """The object files of the library and of shared libraries that it calls."""
         found = [self]
         for library in found:  # which grows meanwhile
             called = (self._codegen.shared.get(name) for name in sorted(library.tables.undefined))
@@ -51,7 +52,7 @@ class TargetLibrary(JITCodeLibrary):
         return tuple(library.object_code for library in found)
 
     def _optimize_functions(self, ll_module: Any) -> None:
-        """Leave functions to the passes over the whole module.
+        """Run no passes over single functions, since passes over the entire module follow.
 
         Numba runs these passes three times, for reference counting, which kernels do not use.
         """
@@ -75,7 +76,7 @@ class TargetLibrary(JITCodeLibrary):
         self.object_code, self._finalized = code, True
 
     def share(self) -> None:
-        """Let other libraries of the target call the functions of this one."""
+        """Allow other libraries of the target to call the functions of this library."""
         self._codegen.shared |= dict.fromkeys(self.tables.defined, self)
 
     def _has(self, name: str) -> bool:
@@ -85,12 +86,12 @@ class TargetLibrary(JITCodeLibrary):
 
 
 class TargetCodegen(JITCPUCodegen):
-    """Code generation for one target, with its own LLVM target machine; it loads no code."""
+    """Numba's code generation for one target, with an LLVM target machine; it loads no code."""
 
     _library_class = TargetLibrary
 
     def __init__(self, target: Target) -> None:
-        """Make the machine."""
+        """Make the target machine."""
         self.target = target
         self.shared: dict[str, TargetLibrary] = {}
         super().__init__("axiomjit.exec")
@@ -108,19 +109,19 @@ class TargetCodegen(JITCPUCodegen):
 
 
 class TargetContext(CPUContext):
-    """Numba's target context: the representation of types, and code generation.
+    """Numba's context for a target: the representation of types, and code generation.
 
-    A kernel uses nothing from Numba's registries, so they stay empty, which halves the time of a
-    process's first compilation. Numba functions of the user have another context.
+    Kernels use nothing from Numba's registries, so the registries stay empty, which halves the time
+    of the first compilation of a process. Numba functions of the user have another context.
     """
 
     def __init__(self, target: Target) -> None:
-        """Start code generation."""
+        """Make the code generation for the target."""
         self._internal_codegen = TargetCodegen(target)
         super().__init__(None)
 
     def init(self) -> None:
-        """Do nothing: Numba would fill its registries here."""
+        """Do nothing; Numba's method would fill the registries."""
 
 
 @global_compiler_lock
@@ -131,31 +132,31 @@ def target_context(target: Target) -> Any:
 
 
 def target_of(module: Any) -> Target:
-    """The target of an LLVM module; emissions depend on its instructions."""
+    """The target of an LLVM module, whose instructions decide what is emitted."""
     found: Target = module.axiomjit_target
     return found
 
 
 PREFIX = "axiomjit_step_"
 """The prefix of the names of step functions (`vector_steps`)."""
-LATE = '"function-inline-cost"="1000000"'
-"""Keeps LLVM from inlining before its vectoriser has run (`compile_source`)."""
+INLINE_LATE = '"function-inline-cost"="1000000"'
+"""The attribute that prevents inlining before the vectoriser has run (`compile_source`)."""
 COMPILER_USED = "llvm.compiler.used"
 """The list of functions that LLVM keeps although nothing uses them."""
 PURE = ("nounwind", "willreturn", "memory(none)")
 Body = Callable[[Any, Any], Any]
-"""Emits the code of a function: takes a builder and the function, returns the result."""
+"""A function of a builder and an LLVM function that emits its code and returns the result."""
 
 
 def declare(module: Any, name: str, kind: Any, arity: int, *attributes: str) -> Any:
-    """Declare a pure function in the module, with `arity` operands and a result of one type."""
+    """Declare a pure function in a module; operands and result have the same type."""
     function = ir.Function(module, ir.FunctionType(kind, [kind] * arity), name)
     add_attributes(function, *PURE, *attributes)
     return function
 
 
 def define(module: Any, name: str, kind: Any, arity: int, *attributes: str) -> Any:
-    """Define a function private to the module; return it and a builder at its entry."""
+    """Define a function that is private to the module; return it and a builder at its entry."""
     function = declare(module, name, kind, arity, *attributes)
     function.linkage = "internal"
     return function, ir.IRBuilder(function.append_basic_block("entry"))
@@ -171,16 +172,16 @@ def variants(name: str, forms: dict[str, str]) -> str:
     """Return the attribute of a function that names its vector forms.
 
     Args:
-        name: the name of the function.
-        forms: names of the forms, by length and one letter per parameter: v for a vector, l4 for a
-            number that grows by 4 (the mangling of LLVM's vector function ABI).
+        name: The name of the function.
+        forms: The names of the forms, by their length and one code per parameter, as LLVM's vector
+            function ABI writes them: v for a vector, l4 for a number that grows by 4.
     """
     mangled = (f"_ZGV_LLVM_N{parameters}_{name}({form})" for parameters, form in forms.items())
     return f'"vector-function-abi-variant"="{",".join(mangled)}"'
 
 
 def keep(module: Any, functions: list[Any]) -> None:
-    """Keep functions that no code calls before loops are vectorised."""
+    """Keep functions that are not called until loops are vectorised."""
     pointer = ir.IntType(8).as_pointer()
     used = module.globals.get(COMPILER_USED)
     if used is None:
@@ -193,33 +194,34 @@ def keep(module: Any, functions: list[Any]) -> None:
 
 
 class _Linked(NamedTuple):
-    """An LLVM module, and the types and attributes of the functions that others may call."""
+    """An LLVM module, and the types and attributes of the functions that other modules may call."""
 
     module: Any
     prototypes: tuple[tuple[str, Any, tuple[str, ...]], ...]
 
 
 _LINKED: Final[dict[tuple[Target, str], _Linked]] = {}
-"""By target and name of a function, for the process's lifetime: recipes and steps are few."""
+"""The modules of recipes and steps, by target and name of a function; they are never freed."""
 _LIBRARIES: dict[tuple[Target, str], Any] = {}
-"""Numba's code library of each function, by target and name."""
+"""The code library of each function, by target and name."""
 
 
 def declare_linked(module: Any) -> Any:
-    """Let a module declare linked functions; return it."""
+    """Mark a module as one that links functions, and return it."""
     module.axiomjit_links = []
     return module
 
 
 def define_recipe(module: Any, name: str, write: Callable[[Any], None]) -> Any:
-    """Define a function that is inlined into loops before LLVM's passes; return it.
+    """Return a function that is inlined into loops before LLVM's passes.
 
-    If the module has linked functions, the function is linked into it, not defined in it.
+    If the module links functions, the function is only declared in the module; otherwise it is
+    defined.
 
     Args:
-        module: the module that calls the function.
-        name: the name of the function.
-        write: defines the function in a module.
+        module: The module that calls the function.
+        name: The name of the function.
+        write: A function that defines the function in a module.
     """
     if _links(module) is None:
         write(module)
@@ -231,7 +233,7 @@ def define_recipe(module: Any, name: str, write: Callable[[Any], None]) -> Any:
 
 
 def define_step(module: Any, names: Sequence[str], write: Callable[[Any], None]) -> None:
-    """Define or declare the forms of a step, the scalar one first; loops inline them later."""
+    """Define or declare the forms of a step, the scalar form first; loops inline them later."""
     if _links(module) is None:
         write(module)
         return
@@ -240,7 +242,7 @@ def define_step(module: Any, names: Sequence[str], write: Callable[[Any], None])
 
 
 def copy_of(target: Target, name: str) -> Any:
-    """A copy, to be linked, of the module that defines a function; None if none is linked."""
+    """A copy of the module that defines a function, for linking; None if it is not linked."""
     linked = _LINKED.get((target, name))
     return None if linked is None else linked.module.clone()
 
@@ -252,7 +254,7 @@ def _links(module: Any) -> list[str] | None:
 def _linked_module(
     target: Target, names: Sequence[str], write: Callable[[Any], None], *, late: bool
 ) -> _Linked:
-    """The module of functions, made at first use."""
+    """The module that defines functions, made by the first use."""
     found = _LINKED.get((target, names[0]))
     if found is not None:
         return found
@@ -266,7 +268,7 @@ def _linked_module(
         prototypes.append((name, function.ftype, tuple(function.attributes)))
         function.linkage = "linkonce_odr"
         if late:
-            function.attributes.discard(LATE)
+            function.attributes.discard(INLINE_LATE)
             add_attributes(function, "alwaysinline")
     if late:
         own.globals.pop(COMPILER_USED, None)
@@ -282,29 +284,30 @@ def _declare_linked(module: Any, linked: _Linked) -> None:
 
 
 def lanes_of(module: Any, kind: Any) -> tuple[int, ...]:
-    """Return the lengths of vectors for which functions called in a module have forms.
+    """Return the lengths of vectors for which library functions have forms.
 
-    float32 has two: a full vector, and half of one for loops that also compute float64.
+    For float32 there are two lengths: a full vector, and half a vector for loops that also compute
+    float64.
     """
     doubles = target_of(module).vector_bytes // 8
     return (doubles, 2 * doubles) if isinstance(kind, ir.FloatType) else (doubles,)
 
 
 def form_name(name: str, lanes: int) -> str:
-    """Return the name of a function's form for `lanes` numbers at once; for 1, the scalar form."""
+    """Return the name of the form of a function for `lanes` numbers; 1 is the scalar form."""
     return name if lanes == 1 else f"{name}_x{lanes}"
 
 
 def library_function(module: Any, name: str, kind: Any, arity: int, lanes: int, body: Body) -> Any:
-    """Return a function for calls in a module; compile it first if the target does not have it yet.
+    """Return a form of a library function for calls in a module, compiled by the first use.
 
     Args:
-        module: the module that calls the function.
-        name: the name of the scalar form.
-        kind: the type of operands and result.
-        arity: the number of operands.
-        lanes: the length of the form's vectors; 1: the scalar form, for loops that LLVM vectorises.
-        body: emits the code of every form.
+        module: The module that calls the function.
+        name: The name of the scalar form.
+        kind: The type of operands and result.
+        arity: The number of operands.
+        lanes: The length of the vectors; 1 for the scalar form, in loops that LLVM vectorises.
+        body: A function that emits the code of every form.
     """
     target = target_of(module)
     if (target, name) not in _LIBRARIES:
@@ -317,13 +320,13 @@ def library_function(module: Any, name: str, kind: Any, arity: int, lanes: int, 
 def shared_function(
     module: Any, name: str, declare: Callable[[Any], Any], write: Callable[[Any], None]
 ) -> Any:
-    """A function of any type for calls in a module; compiled once per target.
+    """Return a function of any type for calls in a module, compiled once per target.
 
     Args:
-        module: the module that calls it.
-        name: the name of the function.
-        declare: adds the function to a module, by this name.
-        write: gives it its body.
+        module: The module that calls the function.
+        name: The name of the function.
+        declare: A function that adds the function to a module, with this name.
+        write: A function that emits the body.
     """
     target = target_of(module)
     if (target, name) not in _LIBRARIES:
@@ -355,7 +358,7 @@ def _compile(target: Target, name: str, kind: Any, arity: int, body: Body) -> An
 
 
 def _finished(library: Any, module: Any) -> Any:
-    """The library, with the code of the module added and linked."""
+    """The library, after the code of the module was added and linked."""
     library.add_ir_module(module)
     library.finalize()
     library.share()

@@ -1,12 +1,12 @@
-"""Kernel source -> LLVM code, in one walk over the statements.
+"""Translate kernel source to LLVM code, in one walk over the statements.
 
-The language of kernels is closed: assignments, `for` over ranges of integers, `if`, operators on
-operands of one dtype, and calls of intrinsics. The type of a value follows from its operands, so no
-inference is needed, and a name that is assigned again in a loop or a branch becomes a phi. The
-scope of a name is the block that first assigns it.
+Kernel sources have only assignments, `for` over ranges of integers, `if`, operators on operands of
+one dtype, and calls of intrinsics. The type of a value follows from its operands, so no type
+inference is needed. A name that is assigned again in a loop or branch becomes a phi. The scope of a
+name is the block that first assigns it.
 
 Operators have a rule for each kind of dtype. Integers of 64 bits count and address elements, so
-LLVM may assume that they do not overflow. Narrower integers wrap around, as NumPy's do.
+LLVM may assume that they do not overflow. Narrower integers wrap around, as in NumPy.
 """
 
 from __future__ import annotations
@@ -19,14 +19,21 @@ from llvmlite import ir
 from numba.core import types
 
 from axiomjit.base.errors import AxiomError
-from axiomjit.runtime.codegen.emitters import COMPLEX, Emitter, Rules, hidden, kept_plain, method
+from axiomjit.runtime.codegen.emitters import (
+    COMPLEX,
+    Emitter,
+    Rules,
+    hidden,
+    method,
+    without_transformations,
+)
 from axiomjit.runtime.codegen.kernel_types import CODES, WORD, Intrinsic
 
 LONG = 64
 
 
 def _whole(name: str) -> Emitter:
-    """Arithmetic of integers."""
+    """The emitter of an integer operation, which does not overflow in 64 bits."""
 
     def emit(builder: Any, args: list[Any]) -> Any:
         flags = ("nsw",) if args[0].type.width == LONG else ()
@@ -40,7 +47,7 @@ def _compared(instruction: str, sign: str) -> Emitter:
 
 
 def _comparison(sign: str, name: str) -> Rules:
-    """Rules of a comparison; comparisons with NaN are false, except unequal."""
+    """The rules of a comparison; with NaN it is false, except for `!=`."""
     floats = "fcmp_unordered" if sign == "!=" else "fcmp_ordered"
     kinds = {"f": floats, "i": "icmp_signed", "ub": "icmp_unsigned"}
     rules = {letters: _compared(rule, sign) for letters, rule in kinds.items()}
@@ -87,7 +94,7 @@ _LITERALS: Final = {bool: types.boolean, int: types.int64, float: types.float64}
 
 
 class Value(NamedTuple):
-    """A value: its type and LLVM value; `literal` is the number if the source has one."""
+    """A value with its type and LLVM value; `literal` is the number if the source has a literal."""
 
     type: Any
     llvm: Any
@@ -95,7 +102,7 @@ class Value(NamedTuple):
 
     @property
     def exact_type(self) -> Any:
-        """The literal type of a number in the source; else the type."""
+        """The literal type of a number in the source; the type of any other value."""
         return self.type if self.literal is None else types.IntegerLiteral(self.literal)
 
 
@@ -113,12 +120,12 @@ def lower_source(
     """Add the function `kernel(w, lo, hi)` of a source to a module.
 
     Args:
-        source: one function definition.
-        words: the type of the argument block.
-        names: the intrinsics and numbers that names in the source stand for.
-        context: Numba's context, for the representation of types.
-        module: the LLVM module.
-        symbol: the name of the function in the module.
+        source: The source, which is one function definition.
+        words: The type of the argument block.
+        names: The intrinsics and numbers of the names in the source.
+        context: Numba's context, which has the representation of types.
+        module: The LLVM module.
+        symbol: The name of the function in the module.
 
     Raises:
         SyntaxError: the source is not Python.
@@ -142,7 +149,7 @@ def lower_source(
 
 
 class _Writer:
-    """Writes statements at the position of its builder."""
+    """The translation of the statements of one kernel, at the position of a builder."""
 
     def __init__(self, builder: Any, names: Mapping[str, Any], context: Any) -> None:
         self.builder, self.names, self.context = builder, names, context
@@ -151,7 +158,7 @@ class _Writer:
         self.leaving: list[tuple[list[Any], Any]] = []
 
     def block(self, body: Sequence[ast.stmt], scope: Scope) -> None:
-        """Write statements, and store the values of names in `scope`."""
+        """Translate statements, and store the values of names in `scope`."""
         for stmt in body:
             match stmt:
                 case ast.Assign(targets=[ast.Name(id=name)], value=expression):
@@ -176,13 +183,13 @@ class _Writer:
                     raise _refused(stmt, "is no statement of kernels")
 
     def assigned(self, name: str, value: Value, scope: Scope) -> Value:
-        """The value to assign to a name; the type of a name never changes."""
+        """The value to assign to a name, whose type must not change."""
         if name in scope and scope[name].type != value.type:
             raise TypeError(f"{name} is {scope[name].type} and becomes {value.type}")
         return Value(value.type, value.llvm)
 
     def loop(self, stmt: ast.For, name: str, scope: Scope) -> None:
-        """Write a loop with its condition before it and at its end, as LLVM needs."""
+        """Translate a loop; its condition is tested before it and at its end."""
         builder = self.builder
         start, stop, step = self.bounds(stmt, scope)
         over_block = not isinstance(start, ir.Constant) or isinstance(stop, ir.SelectInstr)
@@ -208,7 +215,7 @@ class _Writer:
         end, last = self.parts(carried, inside), builder.block
         again = builder.cbranch(builder.icmp_signed("<", following, stop), body, after)
         if self.rare:
-            again.set_metadata("llvm.loop", kept_plain(builder.module))
+            again.set_metadata("llvm.loop", without_transformations(builder.module))
         _enter([index, *phis], [following, *end], last)
         builder.position_at_end(after)
         results = self.phis(first, before)
@@ -218,34 +225,35 @@ class _Writer:
         self.join(results, carried, scope)
 
     def unrelated(self, number: Any) -> Any:
-        """Return the number in a form from which LLVM does not know how it was computed.
+        """Return the number such that LLVM does not know how it was computed.
 
         The ends of a loop over a block are formulas of outer iterators. LLVM would express all
-        addresses and counts by such formulas, which takes longer and does not improve the code.
-        Neither does a second copy of outer loops, for an inner loop without steps.
+        addresses and counts by these formulas, which takes longer and does not improve the code.
+        LLVM would also copy outer loops for the case that the inner loop is empty, which does not
+        improve the code either.
         """
         if isinstance(number, ir.Constant):
             return number
         return hidden(self.builder, number, "noduplicate")
 
     def parts(self, names: Sequence[str], scope: Scope) -> list[Any]:
-        """The values of names, complex numbers as two values, since LLVM does not split a phi."""
+        """The values of names; a complex number is two values, since LLVM does not split phis."""
         return [part for name in names for part in self.split(scope[name].llvm)]
 
     def split(self, value: Any) -> list[Any]:
-        """A value, or the members of a structure."""
+        """The value in a list, or the members of a structure."""
         if not isinstance(value.type, ir.LiteralStructType):
             return [value]
         return [self.builder.extract_value(value, k) for k in range(len(value.type))]
 
     def phis(self, values: Sequence[Any], block: Any) -> list[Any]:
-        """Phis with their values from one block."""
+        """New phis with their values for the edge from a block."""
         phis = [self.builder.phi(value.type) for value in values]
         _enter(phis, values, block)
         return phis
 
     def join(self, parts: Sequence[Any], names: Sequence[str], scope: Scope) -> None:
-        """Assign values to names, joining the parts of complex numbers."""
+        """Assign values to names, with the parts of complex numbers joined."""
         left = iter(parts)
         for name in names:
             kind = scope[name].llvm.type
@@ -258,7 +266,7 @@ class _Writer:
             scope[name] = Value(scope[name].type, whole)
 
     def bounds(self, stmt: ast.For, scope: Scope) -> tuple[Any, Any, int]:
-        """The start, end and step of a loop."""
+        """The start, the end and the step of a loop."""
         match stmt.iter:
             case ast.Call(func=ast.Name(id="range"), args=[stop], keywords=[]):
                 return WORD(0), self.whole(stop, scope), 1
@@ -280,10 +288,10 @@ class _Writer:
         return value.llvm
 
     def choice(self, stmt: ast.If, scope: Scope) -> None:
-        """Write both branches of a condition, and a phi for each name that either assigns.
+        """Translate both branches of a condition, with a phi for each name that a branch assigns.
 
         Code in branches runs once, for instance to combine the results of groups. Its loops are
-        short, so LLVM would take longer to optimise them than they run.
+        short, so optimising them would take longer than running them.
         """
         builder = self.builder
         condition = self.truth(stmt.test, scope)
@@ -306,7 +314,7 @@ class _Writer:
         self.join(phis, carried, scope)
 
     def leave(self, stmt: ast.If, scope: Scope) -> None:
-        """Write the end of the loop around a condition, where that is true."""
+        """Translate `if condition: break`, which ends the loop around it."""
         builder, (carried, after) = self.builder, self.open[-1]
         condition = self.truth(stmt.test, scope)
         self.leaving.append((self.parts(carried, scope), builder.block))
@@ -315,7 +323,7 @@ class _Writer:
         builder.position_at_end(following)
 
     def end(self, stmt: ast.If, scope: Scope) -> None:
-        """Write the end of the kernel, where a condition is true."""
+        """Translate `if condition: return`, which ends the kernel."""
         builder = self.builder
         ended, following = (builder.append_basic_block(name) for name in ("ended", "on"))
         builder.cbranch(self.truth(stmt.test, scope), ended, following)
@@ -324,7 +332,7 @@ class _Writer:
         builder.position_at_end(following)
 
     def truth(self, node: ast.expr, scope: Scope) -> Any:
-        """The value of a condition."""
+        """The truth value of a condition."""
         turned = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
         value = self.value(
             node.operand if isinstance(node, ast.UnaryOp) and turned else node, scope
@@ -334,7 +342,7 @@ class _Writer:
         return self.builder.not_(value.llvm) if turned else value.llvm
 
     def value(self, node: ast.expr, scope: Scope) -> Value:
-        """Write an expression."""
+        """Translate an expression, and return its value."""
         match node:
             case ast.Name(id=name):
                 return scope[name] if name in scope else self.number(name)
@@ -356,13 +364,13 @@ class _Writer:
         raise _refused(node, "is no expression of kernels")
 
     def number(self, name: str) -> Value:
-        """A number with a name, such as `inf`."""
+        """The value of a number with a name, such as `inf`."""
         if not isinstance(self.names.get(name), float):
             raise TypeError(f"{name} is neither a number nor assigned before")
         return Value(types.float64, ir.DoubleType()(self.names[name]))
 
     def literal(self, node: ast.expr, number: Any) -> Value:
-        """A literal of the source."""
+        """The value of a literal in the source."""
         kind = _LITERALS.get(type(number))
         if kind is None:
             raise _refused(node, "is no number of kernels")
@@ -372,7 +380,7 @@ class _Writer:
     def operation(
         self, node: ast.expr, rules: Rules | None, operands: Sequence[ast.expr], scope: Scope
     ) -> Value:
-        """An operator on operands of one dtype."""
+        """The value of an operator applied to operands of one dtype."""
         values = [self.value(operand, scope) for operand in operands]
         kind = values[0].type
         letter = CODES.get(kind, " ")[0]
@@ -382,7 +390,7 @@ class _Writer:
         return Value(kind, fitting[0](self.builder, [value.llvm for value in values]))
 
     def extreme(self, name: str, args: Sequence[ast.expr], scope: Scope) -> Value:
-        """The smallest or the largest of several integers."""
+        """The value of `min` or `max` of integers."""
         first, *others = (self.whole(arg, scope) for arg in args)
         for other in others:
             here = self.builder.icmp_signed(_EXTREMES[name], first, other)
@@ -390,7 +398,7 @@ class _Writer:
         return Value(types.int64, first)
 
     def operand(self, node: ast.expr, scope: Scope) -> Value:
-        """An operand of a call: a value, or a cast, which denotes its dtype."""
+        """The value of an operand of a call, or the cast that names a dtype."""
         if isinstance(node, ast.Name) and node.id not in scope:
             named = self.names.get(node.id)
             if isinstance(named, Intrinsic):
@@ -398,7 +406,7 @@ class _Writer:
         return self.value(node, scope)
 
     def call(self, node: ast.expr, name: str, values: Sequence[Value]) -> Value:
-        """A call of an intrinsic."""
+        """The value of a call of an intrinsic."""
         called = self.names.get(name)
         if not isinstance(called, Intrinsic):
             raise _refused(node, f"calls {name}, which kernels do not have")
@@ -420,7 +428,7 @@ class _Writer:
 
 
 def _enter(phis: Sequence[Any], values: Sequence[Any], block: Any) -> None:
-    """Add the values of phis for an edge from another block."""
+    """Add values to phis, for the edge from a block."""
     for phi, value in zip(phis, values, strict=True):
         phi.add_incoming(value, block)
 
@@ -431,7 +439,7 @@ def _names(targets: Sequence[ast.expr]) -> list[str]:
 
 
 def _carried(body: Sequence[ast.stmt], scope: Scope) -> list[str]:
-    """The names in scope that statements assign, in order."""
+    """The names of the scope that statements assign, in order."""
     found: dict[str, None] = {}
     left = [*reversed(body)]
     while left:
@@ -446,5 +454,5 @@ def _carried(body: Sequence[ast.stmt], scope: Scope) -> list[str]:
 
 
 def _refused(node: ast.AST, why: str) -> TypeError:
-    """The error about a part of a source."""
+    """The error that refuses a part of a source."""
     return TypeError(f"{ast.unparse(node)} {why}")

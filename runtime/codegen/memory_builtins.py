@@ -1,15 +1,16 @@
-"""The names by which a kernel source reads and writes memory, as Numba intrinsics.
+"""The intrinsics by which a kernel source reads and writes memory.
 
-`plain_builtins` has the same names for plain Python; a kernel means the same in both. They emit
-LLVM code directly, as in `cast_builtins`, `value_builtins` and `tree_builtins`. In a checked kernel
-each access passes a check first (see `report`).
+`plain_builtins` has the same names for plain Python; a kernel has the same meaning in both. The
+intrinsics emit LLVM code directly, as in `cast_builtins`, `value_builtins` and `tree_builtins`. In
+a checked kernel, each access is checked first (see `report`).
 
-Some loads prefetch later elements: the arithmetic of an elementary function fills the window in
-which a processor starts loads early. LLVM does not vectorise a loop with a prefetch instruction, so
-a loaded number passes through a function whose vector forms contain it. These are inlined after the
-loop is vectorised, like steps of recipes (`compile_source`).
+Some loads prefetch later elements, since the arithmetic of an elementary function is too long for
+the processor to start later loads early. LLVM does not vectorise a loop with a prefetch
+instruction. So a loaded number is passed through a function whose vector forms contain the
+instruction. The forms are inlined after the loop is vectorised, like steps of recipes
+(`compile_source`).
 
-Importing this module imports numba; only modules that compile do so.
+Importing this module imports Numba; only modules that compile import this module.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from axiomjit.runtime.codegen.kernel_types import (
     WordsType,
 )
 from axiomjit.runtime.codegen.llvm_functions import (
-    LATE,
+    INLINE_LATE,
     PREFIX,
     PURE,
     add_attributes,
@@ -50,23 +51,23 @@ from axiomjit.runtime.codegen.llvm_functions import (
 )
 from axiomjit.runtime.memory.allocation import poison
 
-AHEAD_BYTES = 2048
-"""The distance of prefetches; 1024 to 8192 have the same gain, 512 half of it."""
+PREFETCH_BYTES = 2048
+"""The distance of prefetches in bytes; 1024 to 8192 gain the same time, 512 half of it."""
 ARGUMENT = ir.IntType(32)
 FOR_READING, INTO_EVERY_CACHE, OF_DATA = ARGUMENT(0), ARGUMENT(3), ARGUMENT(1)
 POINTER = ir.IntType(8).as_pointer()
 
 
-def passed(builder: Any, value: Any, buffer: Any, index: Any, ahead: Any = None) -> Any:
-    """The loaded float32 or float64, after a prefetch.
+def with_prefetch(builder: Any, value: Any, buffer: Any, index: Any, ahead: Any = None) -> Any:
+    """Return a loaded float32 or float64, after a prefetch of a later element.
 
-    A load of a contiguous vector prefetches the cache line `ahead` elements, or by default
-    AHEAD_BYTES, further on, if the target gains by it.
+    If the target gains time by it, the load of a contiguous vector prefetches the cache line at a
+    distance of `ahead` elements, by default of PREFETCH_BYTES bytes.
     """
     module, size = builder.module, 4 if isinstance(value.type, ir.FloatType) else 8
     if not target_of(module).prefetches:
         return value
-    ahead = WORD(AHEAD_BYTES // size) if ahead is None else ahead
+    ahead = WORD(PREFETCH_BYTES // size) if ahead is None else ahead
     name = f"{PREFIX}passed_f{size}"
     if name not in module.globals:
         _with_forms(module, name, value.type, size)
@@ -77,12 +78,12 @@ def passed(builder: Any, value: Any, buffer: Any, index: Any, ahead: Any = None)
 
 
 def _with_forms(module: Any, name: str, kind: Any, size: int) -> None:
-    """The scalar function, and its vector forms for each kind of addresses."""
+    """Define the scalar function that prefetches, and its vector forms for each kind of address."""
     full = lanes_of(module, kind)
     forms = {}
     for lanes in (full[0] // 2, *full):  # half of a vector, for loops that use no wider ones
         vector = ir.VectorType(kind, lanes)
-        for address, emit in ((WORD, _ask), (ir.VectorType(WORD, lanes), _ask_nothing)):
+        for address, emit in ((WORD, _prefetch), (ir.VectorType(WORD, lanes), _no_prefetch)):
             parameters = f"vl{size}" if address == WORD else "vv"
             forms[f"{lanes}{parameters}"] = (f"{name}_{parameters}_x{lanes}", vector, address, emit)
     named = {parameters: form[0] for parameters, form in forms.items()}
@@ -95,7 +96,7 @@ def _with_forms(module: Any, name: str, kind: Any, size: int) -> None:
             builder.ret(form.args[0])
         keep(own, [own.globals[form_name] for form_name in named.values()])
         single, builder = _define(own, name, kind, WORD)
-        add_attributes(single, *PURE, LATE, variants(name, named))
+        add_attributes(single, *PURE, INLINE_LATE, variants(name, named))
         # No number is at address 0; but LLVM must not know that the result is the first operand.
         nowhere = builder.icmp_unsigned("==", single.args[1], WORD(0))
         builder.ret(builder.select(nowhere, ir.Constant(kind, 0.0), single.args[0]))
@@ -109,20 +110,20 @@ def _define(module: Any, name: str, kind: Any, address: Any) -> tuple[Any, Any]:
     return function, ir.IRBuilder(function.append_basic_block("entry"))
 
 
-def _ask(builder: Any, address: Any) -> None:
+def _prefetch(builder: Any, address: Any) -> None:
     given = [builder.inttoptr(address, POINTER), FOR_READING, INTO_EVERY_CACHE, OF_DATA]
     call_function(builder, "llvm.prefetch.p0", ir.VoidType(), given)
 
 
-def _ask_nothing(builder: Any, addresses: Any) -> None:
-    """Prefetch nothing: the elements of these vectors are not contiguous."""
+def _no_prefetch(builder: Any, addresses: Any) -> None:
+    """Prefetch nothing, since the elements of these vectors are not contiguous."""
 
 
 AccessRange = tuple[Any, Any]
 
 
 def one(index: Any) -> Callable[[], AccessRange]:
-    """The range of the element at an index."""
+    """The range of a single element, at an index."""
     return lambda: (index, index)
 
 
@@ -135,14 +136,14 @@ def within(
     *,
     stores: bool = False,
 ) -> Any:
-    """Emit `perform(pointer)` for a buffer; a checked buffer is accessed only inside its bounds.
+    """Emit `perform(pointer)` for a buffer, after a check of the bounds of a checked buffer.
 
     Args:
-        builder: the builder of the kernel's function.
-        kind: the type of the buffer; an unchecked buffer is its pointer.
-        buffer: the value of the buffer.
-        reached: the first and the last element that is accessed.
-        perform: emits the access; for a load, it returns the loaded element.
+        builder: The builder of the kernel's function.
+        kind: The type of the buffer; the value of an unchecked buffer is a pointer.
+        buffer: The value of the buffer.
+        reached: A function that returns the first and the last accessed element.
+        perform: A function that emits the access, and returns a loaded element.
         stores: True if the access is a store.
 
     Returns:
@@ -172,7 +173,7 @@ def within(
 
 
 def poison_cell(kind: BufferType, element: Any) -> Any:
-    """The value of elements that a checked kernel reads outside of a buffer."""
+    """The value that a checked kernel reads outside of a buffer."""
     value = poison(np.dtype(CODES[kind.dtype]))
     if CODES[kind.dtype] in PARTS:
         return ir.Constant(element, [value, value])
@@ -180,7 +181,7 @@ def poison_cell(kind: BufferType, element: Any) -> Any:
 
 
 def _report(module: Any) -> Any:
-    """The module's function that stores the first report of all threads; defined at first use."""
+    """The function of a module that stores the first report, defined by the first use."""
     name = "axiomjit_report"
     if name in module.globals:
         return module.globals[name]
@@ -201,7 +202,7 @@ def _report(module: Any) -> Any:
 
 
 def _word_index(words: Any, k: Any, kind: str) -> int | None:
-    """The literal `k` if parameter `k` exists and has this kind, else None."""
+    """The number `k` if parameter `k` exists and has this kind; otherwise None."""
     if not isinstance(words, WordsType) or not isinstance(k, types.IntegerLiteral):
         return None
     index = int(k.literal_value)
@@ -210,7 +211,7 @@ def _word_index(words: Any, k: Any, kind: str) -> int | None:
 
 
 def _read_word(builder: Any, words: Any, at: int, kind: Any = WORD) -> Any:
-    """The value in the words from `at` on, which do not change while a kernel runs."""
+    """The value in the words from `at` on, which are constant while a kernel runs."""
     cell = builder.bitcast(builder.gep(words, [WORD(at)]), kind.as_pointer())
     word = builder.load(cell)
     word.set_metadata("invariant.load", builder.module.add_metadata([]))
@@ -219,7 +220,7 @@ def _read_word(builder: Any, words: Any, at: int, kind: Any = WORD) -> Any:
 
 @Intrinsic.of_literals
 def buffer(w: Any, k: Any) -> Typed:
-    """`buffer(w, k)`: word `k` as a typed pointer."""
+    """The intrinsic `buffer(w, k)`, which returns word `k` as a typed pointer."""
     index = _word_index(w, k, "buffer")
     if index is None:
         return None
@@ -234,7 +235,7 @@ def buffer(w: Any, k: Any) -> Typed:
 
 @Intrinsic.of_literals
 def checked_buffer(w: Any, k: Any) -> Typed:
-    """`buffer(w, k)` of a checked kernel: its bounds follow all words, in order of buffers."""
+    """The intrinsic `buffer(w, k)` of a checked kernel; the bounds of buffers follow all words."""
     index = _word_index(w, k, "buffer")
     if index is None:
         return None
@@ -253,7 +254,7 @@ def checked_buffer(w: Any, k: Any) -> Typed:
 
 @Intrinsic.of_literals
 def scalar(w: Any, k: Any) -> Typed:
-    """`scalar(w, k)`: the number in the words of parameter `k`."""
+    """The intrinsic `scalar(w, k)`, which returns the number in the words of parameter `k`."""
     index = _word_index(w, k, "scalar")
     if index is None:
         return None
@@ -268,7 +269,7 @@ def scalar(w: Any, k: Any) -> Typed:
 
 @Intrinsic.of_literals
 def length(w: Any, k: Any) -> Typed:
-    """`length(w, k)`: word `k` as an int64."""
+    """The intrinsic `length(w, k)`, which returns word `k` as an int64."""
     index = _word_index(w, k, "length")
     if index is None:
         return None
@@ -279,7 +280,7 @@ def length(w: Any, k: Any) -> Typed:
 
 @Intrinsic.of_literals
 def flag(w: Any, k: Any) -> Typed:
-    """`flag(w, k)`: a pointer to word `k`, which others may write while the kernel runs."""
+    """The intrinsic `flag(w, k)`: a pointer to word `k`, which other code may write at any time."""
     index = _word_index(w, k, "flag")
     if index is None:
         return None
@@ -289,7 +290,7 @@ def flag(w: Any, k: Any) -> Typed:
 
 @Intrinsic
 def live(h: Any, n: Any) -> Typed:
-    """`live(h, n)`: the end `n` of a loop; an end before its start once the flag is not 0."""
+    """The intrinsic `live(h, n)`: the end `n` of a loop, or -1 if the flag is set."""
     if h is not FLAG or not isinstance(n, types.Integer):
         return None
 
@@ -301,7 +302,7 @@ def live(h: Any, n: Any) -> Typed:
 
 
 def _mark(builder: Any, access: Any, buffer_type: BufferType) -> Any:
-    """Tell LLVM that `access` to this buffer aliases no access to another buffer."""
+    """Tell LLVM that an access to this buffer aliases no access to another buffer."""
     if buffer_type.count < 2:
         return access
     module = builder.module
@@ -317,7 +318,7 @@ def _mark(builder: Any, access: Any, buffer_type: BufferType) -> Any:
 
 
 Place = Callable[[Any, BufferType, Any, Any], Any]
-"""Emits the pointer to an element, given the buffer's type, its first element, and an index."""
+"""A function that emits the pointer to an element: builder, type, first element, index."""
 
 
 def _element(builder: Any, a: BufferType, pointer: Any, index: Any) -> Any:
@@ -325,17 +326,17 @@ def _element(builder: Any, a: BufferType, pointer: Any, index: Any) -> Any:
 
 
 def _element_by_bytes(builder: Any, a: BufferType, pointer: Any, index: Any) -> Any:
-    """Emit the pointer to an element by its bytes: LLVM then makes no loop version for step 1."""
+    """Emit the pointer to an element in bytes, so that LLVM makes no loop version for step 1."""
     address = builder.mul(index, WORD(np.dtype(CODES[a.dtype]).itemsize))
     place = builder.gep(builder.bitcast(pointer, BYTE.as_pointer()), [address])
     return builder.bitcast(place, pointer.type)
 
 
 def _make_load(name: str, place: Place, *, prefetching: bool = False) -> Intrinsic:
-    """The intrinsic `load`; in PREFETCHING_NAMES a load of a vector also prefetches."""
+    """The intrinsic `load`; with `prefetching`, a load of a vector also prefetches."""
 
     def load(a: Any, i: Any) -> Typed:
-        """`load(a, i)`: the element `i` items away from where `a` points."""
+        """Return the element `i` items after the one to which `a` points."""
         if not isinstance(a, BufferType) or not isinstance(i, types.Integer):
             return None
         passes = prefetching and a.count > 0 and a.dtype in (types.float32, types.float64)
@@ -345,7 +346,7 @@ def _make_load(name: str, place: Place, *, prefetching: bool = False) -> Intrins
 
             def read(pointer: Any) -> Any:
                 value = _mark(builder, builder.load(place(builder, a, pointer, index)), a)
-                return passed(builder, value, pointer, index) if passes else value
+                return with_prefetch(builder, value, pointer, index) if passes else value
 
             value = within(builder, a, buffer, one(index), read)
             return builder.icmp_unsigned("!=", value, BYTE(0)) if CODES[a.dtype] == "b1" else value
@@ -361,7 +362,7 @@ load, load_apart = _make_load("load", _element), _make_load("load_apart", _eleme
 
 @Intrinsic
 def load_ahead(a: Any, i: Any, n: Any) -> Typed:
-    """`load(a, i)`, which for vectors of floats also prefetches n elements further on."""
+    """The intrinsic `load_ahead(a, i, n)`: `load(a, i)` that prefetches n elements later."""
     if not isinstance(a, BufferType) or i != types.int64 or n != types.int64:
         return None
 
@@ -371,7 +372,7 @@ def load_ahead(a: Any, i: Any, n: Any) -> Typed:
 
         def read(pointer: Any) -> Any:
             value = _mark(builder, builder.load(builder.gep(pointer, [index])), a)
-            return passed(builder, value, pointer, index, ahead) if asks else value
+            return with_prefetch(builder, value, pointer, index, ahead) if asks else value
 
         value = within(builder, a, buffer, one(index), read)
         return builder.icmp_unsigned("!=", value, BYTE(0)) if CODES[a.dtype] == "b1" else value
@@ -380,10 +381,10 @@ def load_ahead(a: Any, i: Any, n: Any) -> Typed:
 
 
 def _make_store(name: str, place: Place) -> Intrinsic:
-    """The intrinsic `store`, with elements addressed by `place`."""
+    """The intrinsic `store`; `place` emits the pointers to elements."""
 
     def store(a: Any, i: Any, v: Any) -> Typed:
-        """`store(a, i, v)`: write the element `i` items away; `v` must have the buffer's dtype."""
+        """Write the element `i` items after the first; `v` must have the buffer's dtype."""
         if not isinstance(a, BufferType) or not isinstance(i, types.Integer) or v != a.dtype:
             return None
 
@@ -415,7 +416,7 @@ def _cells_of(n: Any, dtype: Any) -> tuple[int, types.Type] | None:
 
 
 def _stack_array(builder: Any, element: Any, cells: int) -> Any:
-    """Pointer to uninitialised cells on the stack."""
+    """Emit a pointer to uninitialised cells on the stack."""
     with builder.goto_entry_block():  # Numba's own helper would fill the array with zeros
         array = builder.alloca(ir.ArrayType(element, cells))
     array.align = 64  # one whole vector, so that no access splits a cache line
@@ -424,7 +425,7 @@ def _stack_array(builder: Any, element: Any, cells: int) -> Any:
 
 @Intrinsic.of_literals
 def tile(n: Any, dtype: Any) -> Typed:
-    """`tile(n, f8)`: uninitialised array of `n` cells on the stack, `n` a literal."""
+    """The intrinsic `tile(n, f8)`: an uninitialised array of `n` cells; `n` is a literal."""
     found = _cells_of(n, dtype)
     if found is None:
         return None
@@ -438,7 +439,7 @@ def tile(n: Any, dtype: Any) -> Typed:
 
 @Intrinsic.of_literals
 def checked_tile(n: Any, dtype: Any) -> Typed:
-    """`tile(n, f8)` of a checked kernel, poisoned."""
+    """The intrinsic `tile(n, f8)` of a checked kernel, which fills the cells with poison."""
     found = _cells_of(n, dtype)
     if found is None:
         return None
@@ -460,5 +461,5 @@ _INTRINSICS = (
 )
 NAMES: dict[str, Any] = {function.__name__: function for function in _INTRINSICS}
 PREFETCHING_NAMES: dict[str, Any] = {"load": _make_load("load", _element, prefetching=True)}
-"""The names for kernels with elementary functions, whose loads prefetch (see `passed`)."""
+"""The names for kernels with elementary functions, whose loads prefetch (see `with_prefetch`)."""
 CHECKED_NAMES: dict[str, Any] = {"buffer": checked_buffer, "tile": checked_tile}

@@ -1,8 +1,8 @@
-"""The names of a kernel source in plain Python, which define the meaning of a kernel.
+"""The names of a kernel source as functions in plain Python, which define their meaning.
 
 Values are NumPy scalars, so that float32 arithmetic stays float32. A buffer refuses any access
-outside the memory that its array spans. `memory_builtins` and its neighbours compile the same
-names.
+outside the memory that its array spans. `memory_builtins` and the modules beside it have the
+compiled names.
 """
 
 import math
@@ -30,19 +30,19 @@ Join = Callable[[Any, Any], Any]
 
 
 class KernelWord(Protocol):
-    """The description of one word of a kernel's argument block."""
+    """The description of one parameter in a kernel's argument block."""
 
     @property
     def name(self) -> str:
-        """The name of the word in messages."""
+        """The name of the parameter in messages."""
 
     @property
     def kind(self) -> str:
-        """One of "buffer", "scalar", "length", "flag"."""
+        """The kind of the parameter: "buffer", "scalar", "length" or "flag"."""
 
     @property
     def dtype(self) -> str:
-        """The code of the dtype of a buffer's elements or of a scalar; "i8" for a length."""
+        """The code of the dtype of a buffer or scalar; "i8" for a length."""
 
 
 class PlainBuffer:
@@ -51,7 +51,7 @@ class PlainBuffer:
     __slots__ = ("first", "name", "window")
 
     def __init__(self, name: str, array: np.ndarray[Any, Any]) -> None:
-        """Address the memory of `array`, whose strides must be whole elements.
+        """Take an array, whose strides must be multiples of the element size.
 
         Raises:
             ValueError: a stride is not a multiple of the element size.
@@ -68,10 +68,10 @@ class PlainBuffer:
         self.window = as_strided(array[flips] if flips else array, (high - low,), (itemsize,))
 
     def at(self, index: int) -> int:
-        """Position in `window` of the element `index` items away from the first.
+        """The position in `window` of the element `index` items after the first.
 
         Raises:
-            IndexError: that element is outside the array's memory.
+            IndexError: the element is outside the memory of the array.
         """
         position = self.first + int(index)
         if not 0 <= position < len(self.window):
@@ -81,39 +81,39 @@ class PlainBuffer:
 
 
 def load(a: PlainBuffer, i: int) -> Any:
-    """The element `i` items away from the first."""
+    """The element `i` items after the first element of a buffer."""
     return a.window[a.at(i)]
 
 
 def load_ahead(a: PlainBuffer, i: int, n: int) -> Any:
-    """The element `i` items away from the first."""
+    """The element `i` items after the first element of a buffer."""
     return load(a, i)
 
 
 def load_apart(a: PlainBuffer, i: int) -> Any:
-    """The element `i` items away from the first."""
+    """The element `i` items after the first element of a buffer."""
     return load(a, i)
 
 
 def store(a: PlainBuffer, i: int, v: Any) -> None:
-    """Write the element `i` items away from the first; `v` must have the buffer's dtype."""
+    """Write the element `i` items after the first; `v` must have the buffer's dtype."""
     if np.asarray(v).dtype != a.window.dtype:
         raise TypeError(f"buffer {a.name} of {a.window.dtype}: stored {type(v).__name__}")
     a.window[a.at(i)] = v
 
 
 def store_apart(a: PlainBuffer, i: int, v: Any) -> None:
-    """Write the element `i` items away from the first; `v` must have the buffer's dtype."""
+    """Write the element `i` items after the first; `v` must have the buffer's dtype."""
     store(a, i, v)
 
 
 def live(h: int, n: int) -> int:
-    """The end `n` of a loop; an end before its start if the flag is not 0."""
+    """The end `n` of a loop, or -1 if the flag is set."""
     return n if h == 0 else -1
 
 
 def _float_to_int(v: float, code: str) -> Any:
-    """The result of the compiled cast, the same on every platform."""
+    """The result of the compiled cast of a float to an integer, equal on all platforms."""
     if code == "u8":
         upper = v >= 2.0**63
         signed = _float_to_int(v - 2.0**63 if upper else v, "i8").astype(np.uint64)
@@ -124,7 +124,7 @@ def _float_to_int(v: float, code: str) -> Any:
 
 
 def _make_cast(code: str) -> Callable[[Any], Any]:
-    """The cast function of one dtype, named by its code."""
+    """The function that casts to a dtype, named by the code of the dtype."""
     dtype = DTYPES[code]
 
     def cast(v: Any) -> Any:
@@ -148,13 +148,13 @@ CASTS: dict[str, Callable[[Any], Any]] = {code: _make_cast(code) for code in DTY
 
 
 def tile(n: int, dtype: Callable[[Any], Any]) -> PlainBuffer:
-    """Array of `n` cells; `dtype` is the cast function of their dtype."""
+    """A buffer of `n` cells; `dtype` is the function that casts to their dtype."""
     cells = next(DTYPES[code] for code in DTYPES if cast_name(code) == dtype.__name__)
     return PlainBuffer("tile", np.full(n, poison(cells), cells))
 
 
 def push(t: PlainBuffer, q: int, s: Any) -> int:
-    """Add the sum of the next block to the tree of q blocks; return the new count."""
+    """Add the sum of the next block to a tree of q blocks; return the new number of blocks."""
     _push_cell(t, q, s, 0, 1)
     return q + 1
 
@@ -170,7 +170,7 @@ def _push_cell(
 
 
 def drain(t: PlainBuffer, q: int) -> Any:
-    """The sum of all q blocks, the smallest and latest subtree first."""
+    """The sum of all q blocks of a tree, which adds the smallest and latest subtree first."""
     return _drain_cell(t, q, 0, 1)
 
 
@@ -185,66 +185,66 @@ def _drain_cell(
 
 
 def push_lanes(t: PlainBuffer, q: int, s: PlainBuffer, width: int) -> int:
-    """`push` for each of the first `width` cells of a tile."""
+    """Call `push` for each of the first `width` cells; return the new number of blocks."""
     for lane in range(width):
         _push_cell(t, q, load(s, lane), lane, width)
     return q + 1
 
 
 def drain_lanes(t: PlainBuffer, q: int, s: PlainBuffer, width: int) -> None:
-    """`drain` into each of the first `width` cells of a tile."""
+    """Store the result of `drain` in each of the first `width` cells of a tile."""
     for lane in range(width):
         store(s, lane, _drain_cell(t, q, lane, width))
 
 
 def push_mul(t: PlainBuffer, q: int, s: Any) -> int:
-    """`push` of a product."""
+    """Multiply the next block into a tree of q blocks; return the new number of blocks."""
     _push_cell(t, q, s, 0, 1, np.multiply)
     return q + 1
 
 
 def drain_mul(t: PlainBuffer, q: int) -> Any:
-    """The product of all q blocks, as `drain`."""
+    """The product of all q blocks of a tree, in the order of `drain`."""
     return _drain_cell(t, q, 0, 1, 1, np.multiply)
 
 
 def push_lanes_mul(t: PlainBuffer, q: int, s: PlainBuffer, width: int) -> int:
-    """Do `push_mul` for each of the first `width` lanes, with the tree of that lane."""
+    """Call `push_mul` for each of the first `width` cells of a tile; return the new number."""
     for lane in range(width):
         _push_cell(t, q, load(s, lane), lane, width, np.multiply)
     return q + 1
 
 
 def drain_lanes_mul(t: PlainBuffer, q: int, s: PlainBuffer, width: int) -> None:
-    """`drain_mul` into each of the first `width` cells of a tile."""
+    """Store the result of `drain_mul` in each of the first `width` cells of a tile."""
     for lane in range(width):
         store(s, lane, _drain_cell(t, q, lane, width, 1, np.multiply))
 
 
 def add_reassoc(s: Any, v: Any) -> Any:
-    """The accumulator add of a sum, here in order."""
+    """The addition of a sum, which LLVM may reorder; here it is done in order."""
     return s + v
 
 
 def mul_reassoc(s: Any, v: Any) -> Any:
-    """The accumulator multiplication of a product, here in order."""
+    """The multiplication of a product, which LLVM may reorder; here it is done in order."""
     return np.multiply(s, v)
 
 
 def complex_of(re: Any, im: Any) -> Any:
-    """The complex number with these parts."""
+    """The complex number with these real and imaginary parts."""
     result = np.zeros(1, np.result_type(re, np.complex64))
     result.real, result.imag = re, im
     return result[0]
 
 
 def select(c: Any, a: Any, b: Any) -> Any:
-    """`a` if `c` else `b`."""
+    """The value `a` if `c` is true, otherwise `b`."""
     return a if c else b
 
 
 def maximum(a: Any, b: Any) -> Any:
-    """The greater; NaN if either is NaN; +0 above -0."""
+    """The greater of two numbers; NaN if one is NaN; +0 is greater than -0."""
     if isinstance(a, np.complexfloating):
         return np.maximum(a, b)
     if a == b and np.signbit(a):
@@ -253,7 +253,7 @@ def maximum(a: Any, b: Any) -> Any:
 
 
 def minimum(a: Any, b: Any) -> Any:
-    """The smaller; NaN if either is NaN; -0 below +0."""
+    """The smaller of two numbers; NaN if one is NaN; -0 is smaller than +0."""
     if isinstance(a, np.complexfloating):
         return np.minimum(a, b)
     if a == b and np.signbit(b):
@@ -262,17 +262,17 @@ def minimum(a: Any, b: Any) -> Any:
 
 
 def larger(s: Any, v: Any) -> Any:
-    """The greater of two numbers; of two zeros either one; undefined for NaN."""
+    """The greater of two numbers; any of two zeros; undefined for NaN."""
     return v if v > s else s
 
 
 def smaller(s: Any, v: Any) -> Any:
-    """The smaller of two numbers; of two zeros either one; undefined for NaN."""
+    """The smaller of two numbers; any of two zeros; undefined for NaN."""
     return v if v < s else s
 
 
 def extreme(s: Any, g: Any, z: Any = None) -> Any:
-    """NaN if g, else s with the sign of the number whose bits are z."""
+    """NaN if g is true, otherwise s with the sign of the number whose bits are z."""
     if g:
         return type(s)(math.nan)
     return s if z is None else np.copysign(s, z.view(s.dtype))
@@ -284,17 +284,17 @@ def bits(v: Any) -> Any:
 
 
 def rank_above(v: Any) -> Any:
-    """The rank of a float among integers; NaN is above all others."""
+    """The integer rank of a float, in the order of floats; NaN has the highest rank."""
     return _turned(bits(type(v)(np.nan) if v != v else v))
 
 
 def rank_below(v: Any) -> Any:
-    """The rank of a float among integers; NaN is below all others."""
+    """The integer rank of a float, in the order of floats; NaN has the lowest rank."""
     return _turned(bits(-type(v)(np.nan) if v != v else v))
 
 
 def unranked(k: Any) -> Any:
-    """The float of a rank."""
+    """The float with a rank."""
     return _turned(k).view(f"f{k.itemsize}")
 
 
@@ -303,25 +303,25 @@ def _turned(k: Any) -> Any:
 
 
 def fmax(a: Any, b: Any) -> Any:
-    """The greater; if one is NaN, the other one."""
+    """The greater of two numbers; if one is NaN, the other number."""
     if isinstance(a, np.complexfloating):
         return np.fmax(a, b)
     return b if a != a else a if b != b else maximum(a, b)
 
 
 def fmin(a: Any, b: Any) -> Any:
-    """The smaller; if one is NaN, the other one."""
+    """The smaller of two numbers; if one is NaN, the other number."""
     if isinstance(a, np.complexfloating):
         return np.fmin(a, b)
     return b if a != a else a if b != b else minimum(a, b)
 
 
 UFUNCS: Final = {name: one for name, one in vars(np).items() if isinstance(one, np.ufunc)}
-"""NumPy's functions of scalars, by name; only functions that differ from them are defined here."""
+"""The ufuncs of NumPy by name; this module defines the functions that differ from them."""
 
 
 def _reader(parameters: Sequence[KernelWord], kind: str) -> Callable[[Sequence[Any], int], Any]:
-    """A function that reads words of one kind."""
+    """The function that reads a parameter, which must have this kind."""
 
     def read(w: Sequence[Any], k: int) -> Any:
         if parameters[k].kind != kind:
@@ -332,7 +332,7 @@ def _reader(parameters: Sequence[KernelWord], kind: str) -> Callable[[Sequence[A
 
 
 def plain_names(parameters: Sequence[KernelWord]) -> dict[str, Any]:
-    """The globals of a kernel source that runs in plain Python."""
+    """The global names of a kernel source that runs in plain Python."""
     return {
         **UFUNCS,
         **{cast.__name__: cast for cast in CASTS.values()},
@@ -378,10 +378,10 @@ def plain_names(parameters: Sequence[KernelWord]) -> dict[str, Any]:
 
 
 def plain_words(parameters: Sequence[KernelWord], arguments: Sequence[Any]) -> list[Any]:
-    """The argument block in plain Python: one array, scalar or length per parameter.
+    """The argument block in plain Python: one buffer, scalar or length per parameter.
 
     Raises:
-        TypeError: an argument is missing or has another dtype than its parameter.
+        TypeError: an argument is missing, or its dtype differs from the parameter's dtype.
     """
     if len(parameters) != len(arguments):
         raise TypeError(f"{len(parameters)} parameters, {len(arguments)} arguments")
@@ -405,7 +405,7 @@ def run_plain(
 
     Raises:
         IndexError: the kernel reached outside a buffer.
-        TypeError: arguments do not fit the parameters, or a value of another dtype is stored.
+        TypeError: arguments do not fit the parameters, or a stored value has another dtype.
     """
     namespace = plain_names(parameters)
     exec(compile(source, "<kernel>", "exec"), namespace)

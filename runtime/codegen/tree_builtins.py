@@ -1,12 +1,12 @@
-"""The tree of a blocked sum or product, as Numba intrinsics: a counter of finished subtrees.
+"""The intrinsics of the tree in which a blocked sum or product combines its blocks.
 
-If bit k of the count is set, level k of the tree holds the sum of 2**k blocks, so that block
-results are added in pairs for any number of blocks. Each level of the tree is one number, or one
-number per lane. Functions whose names end in `_mul` multiply instead of adding.
-`axiomjit.runtime.codegen.plain_builtins` has the same functions in plain Python.
+The tree has a count of blocks. If bit k of the count is set, level k of the tree holds the sum of
+2**k blocks, so that block results are added in pairs for any number of blocks. Each level of the
+tree is one number, or one number per lane. Functions whose names end in `_mul` multiply in place of
+additions. `axiomjit.runtime.codegen.plain_builtins` has the same functions in plain Python.
 
-Kernels call these functions, which are compiled once per process: LLVM would otherwise spend as
-much time on their few additions as on the loop.
+Kernels call functions that are compiled once per process, since otherwise LLVM would spend as much
+time on their few additions as on the loop.
 """
 
 from collections.abc import Callable
@@ -25,7 +25,7 @@ TreeBody = Callable[[Any, Any, Any, Any, Any, "Joint"], None]
 
 
 class TreeCombine(NamedTuple):
-    """The operation that combines the results of blocks; names of its functions end in `suffix`."""
+    """The operation that combines blocks; the names of its functions end in `suffix`."""
 
     suffix: str
     rules: Rules
@@ -33,7 +33,7 @@ class TreeCombine(NamedTuple):
 
 
 class Joint(NamedTuple):
-    """The operation that combines block results of one dtype, and its neutral element."""
+    """The operation that combines blocks of one dtype, and its neutral element."""
 
     join: Emitter
     neutral: ir.Constant
@@ -46,10 +46,10 @@ PRODUCT = TreeCombine(
 
 
 def _called(module: Any, name: str, element: Any, body: TreeBody, joint: Joint, lanes: bool) -> Any:
-    """The function `name(tree, count, state)` for calls in a module.
+    """Return the function `name(tree, count, state)` for calls in a module.
 
-    With lanes it also takes their number. Without lanes, loops have few steps, and LLVM is told not
-    to unroll them.
+    With `lanes`, the function also takes the number of lanes. Without lanes, its loops have few
+    steps, and LLVM is told not to unroll them.
     """
     cells = element.as_pointer()
     kinds = [cells, WORD, cells, *([WORD] if lanes else [])]
@@ -74,7 +74,7 @@ def _called(module: Any, name: str, element: Any, body: TreeBody, joint: Joint, 
 
 
 def _each_cell(builder: Any, width: Any, visit: Callable[[Any], None]) -> None:
-    """Call `visit` for every lane; without lanes, call it once for the only cell."""
+    """Call `visit` for every lane, or once for the only cell if there are no lanes."""
     if width is None:
         visit(WORD(0))
         return
@@ -83,7 +83,7 @@ def _each_cell(builder: Any, width: Any, visit: Callable[[Any], None]) -> None:
 
 
 def _join(builder: Any, tree: Any, level: Any, state: Any, width: Any, joint: Joint) -> None:
-    """Combine the earlier subtree at a level (left) with the state (right), lane by lane."""
+    """Combine the earlier subtree at a level, as left operand, with the state, lane by lane."""
 
     def join_cell(lane: Any) -> None:
         here = builder.gep(state, [lane])
@@ -101,7 +101,7 @@ def _cell(builder: Any, tree: Any, level: Any, width: Any, lane: Any) -> Any:
 
 
 def _push(builder: Any, tree: Any, count: Any, state: Any, width: Any, joint: Joint) -> None:
-    """Add the cells at `state` as the next block; its level is the trailing ones of the count."""
+    """Add the cells at `state` as the next block of the tree, to a level given by the count."""
     done = builder.cttz(builder.not_(count), BIT(0))
     with cgutils.for_range(builder, done, intp=WORD) as levels:
         _join(builder, tree, levels.index, state, width, joint)
@@ -114,12 +114,12 @@ def _push(builder: Any, tree: Any, count: Any, state: Any, width: Any, joint: Jo
 
 
 def _depth(builder: Any, count: Any) -> Any:
-    """The number of levels of a tree of `count` blocks."""
+    """The number of levels of a tree with `count` blocks."""
     return builder.sub(WORD(64), builder.ctlz(count, BIT(0)))
 
 
 def _drain(builder: Any, tree: Any, count: Any, state: Any, width: Any, joint: Joint) -> None:
-    """Store the total in the cells at `state`, adding the smallest and latest subtree first."""
+    """Store the total in the cells at `state`; the smallest and latest subtree is added first."""
     start = joint.neutral
     _each_cell(builder, width, lambda lane: builder.store(start, builder.gep(state, [lane])))
     with cgutils.for_range(builder, _depth(builder, count), intp=WORD) as levels:
@@ -136,7 +136,7 @@ def _call(
     arguments: list[Any],
     kind: TreeCombine,
 ) -> None:
-    """Emit a call of the function that `body` writes, on a tree of type `t`.
+    """Emit a call of the function whose code `body` emits, on a tree of type `t`.
 
     `s` is the type of the state's buffer, None if the state is a pointer. If kernels are checked,
     the function is called only if both buffers are large enough.
@@ -170,7 +170,7 @@ def _call(
 def _make_push(kind: TreeCombine) -> Any:
     @Intrinsic
     def push(t: Any, q: Any, s: Any) -> Typed:
-        """`push(t, q, s)`: add the sum s of the next block to tree t of q blocks; return q + 1."""
+        """Add the sum s of the next block to the tree t of q blocks; return q + 1."""
         if not isinstance(t, BufferType) or s != t.dtype:
             return None
 
@@ -189,7 +189,7 @@ def _make_push(kind: TreeCombine) -> Any:
 def _make_drain(kind: TreeCombine) -> Any:
     @Intrinsic
     def drain(t: Any, q: Any) -> Typed:
-        """The sum of all q blocks of a tree."""
+        """Return the sum of all q blocks of the tree t."""
         if not isinstance(t, BufferType):
             return None
 
@@ -207,7 +207,7 @@ def _make_drain(kind: TreeCombine) -> Any:
 def _make_push_lanes(kind: TreeCombine) -> Any:
     @Intrinsic
     def push_lanes(t: Any, q: Any, s: Any, width: Any) -> Typed:
-        """`push` for each of the first cells of a tile; the new count."""
+        """Call `push` for each of the first cells of a tile; return the new number of blocks."""
         if not isinstance(t, BufferType) or s != t:
             return None
 
@@ -223,7 +223,7 @@ def _make_push_lanes(kind: TreeCombine) -> Any:
 def _make_drain_lanes(kind: TreeCombine) -> Any:
     @Intrinsic
     def drain_lanes(t: Any, q: Any, s: Any, width: Any) -> Typed:
-        """`drain` into each of the first cells of a tile."""
+        """Store the result of `drain` in each of the first cells of a tile."""
         if not isinstance(t, BufferType) or s != t:
             return None
 

@@ -1,12 +1,12 @@
-"""Operations on single numbers, as Numba intrinsics with a rule for each kind of dtype.
+"""The intrinsics of operations on numbers, with a rule for each kind of dtype.
 
-Operands have one dtype. The result has the same dtype unless a table says otherwise.
+All operands have the same dtype. The result has this dtype, too, unless a table gives another.
 `axiomjit.runtime.codegen.plain_builtins` has the same operations in plain Python.
 
 Division rounds down, and remainders are NumPy's. For integers, x // 0 and x % 0 are 0, and the
-smallest // -1 is the smallest. Integers are divided without a branch as floats that hold them
-exactly, so that the loop stays vector code; 64-bit integers only if the CPU converts vectors of
-them. Floats follow NumPy's `npy_divmod` step by step.
+smallest integer divided by -1 is itself. Integers are divided without a branch, as floats that hold
+them exactly, so that the loop remains vector code. For 64-bit integers this is done only if the CPU
+can convert vectors of them. Floats follow NumPy's `npy_divmod` step by step.
 """
 
 import math
@@ -32,11 +32,11 @@ from axiomjit.runtime.codegen.kernel_types import CODES, NUMBA_TYPES, PARTS, Int
 from axiomjit.runtime.codegen.llvm_functions import target_of
 
 ResultCode = Callable[[str], str]
-"""The dtype of a result from the dtype of the operands, as codes."""
+"""A function from the code of the operands' dtype to the code of the result's dtype."""
 
 
 def overload(operands: Sequence[Any], rules: Rules, result: ResultCode) -> Typed:
-    """An operation on operands of one dtype."""
+    """The signature and the emitter of an operation on operands of one dtype."""
     code = CODES.get(operands[0])
     if code is None or any(ty != operands[0] for ty in operands):
         return None
@@ -72,7 +72,7 @@ def _with_complex(name: str, rules: Rules) -> Rules:
 
 
 def make_unary(name: str, rules: Rules, result: ResultCode = _same_dtype) -> Any:
-    """The intrinsic `name(v)`."""
+    """The intrinsic `name(v)` with one operand."""
     rules = _with_complex(name, rules)
 
     def unary(v: Any) -> Typed:
@@ -83,7 +83,7 @@ def make_unary(name: str, rules: Rules, result: ResultCode = _same_dtype) -> Any
 
 
 def make_binary(name: str, rules: Rules, result: ResultCode = _same_dtype) -> Any:
-    """The intrinsic `name(a, b)`."""
+    """The intrinsic `name(a, b)` with two operands."""
     rules = _with_complex(name, rules)
 
     def binary(a: Any, b: Any) -> Typed:
@@ -94,23 +94,23 @@ def make_binary(name: str, rules: Rules, result: ResultCode = _same_dtype) -> An
 
 
 def _choose(comparison: str, signed: bool) -> Emitter:
-    """Emission of `a if a <comparison> b else b` on integers, without a branch."""
+    """The emitter of `a if a <comparison> b else b` for integers, without a branch."""
     compare = "icmp_signed" if signed else "icmp_unsigned"
     return lambda b, args: b.select(getattr(b, compare)(comparison, *args), *args)
 
 
-def _same(builder: Any, args: list[Any]) -> Any:
+def _unchanged_value(builder: Any, args: list[Any]) -> Any:
     return args[0]
 
 
 def _magnitude(builder: Any, args: list[Any]) -> Any:
-    """Absolute value of an integer; the smallest one stays itself, as in NumPy."""
+    """Emit the absolute value of an integer; the smallest integer is unchanged, as in NumPy."""
     negative = builder.icmp_signed("<", args[0], ir.Constant(args[0].type, 0))
     return builder.select(negative, builder.neg(args[0]), args[0])
 
 
 def _number_beside_nan(rule: Emitter) -> Emitter:
-    """The rule, but the other operand if one is NaN."""
+    """The emitter of a rule whose result is the other operand if one operand is NaN."""
 
     def emit(builder: Any, args: list[Any]) -> Any:
         a, b = args
@@ -122,7 +122,7 @@ def _number_beside_nan(rule: Emitter) -> Emitter:
 
 
 def _float_sign(builder: Any, args: list[Any]) -> Any:
-    """The sign of a float: -1, 0 or 1; NaN for NaN, and 0 for -0."""
+    """Emit the sign of a float: -1, 0 or 1; NaN for NaN, and 0 for -0."""
     (v,) = args
     zero = ir.Constant(v.type, 0.0)
     chosen = builder.select(builder.fcmp_ordered("==", v, zero), zero, v)
@@ -133,14 +133,14 @@ def _float_sign(builder: Any, args: list[Any]) -> Any:
 
 
 def _int_sign(builder: Any, args: list[Any]) -> Any:
-    """The sign of a signed integer: -1, 0 or 1."""
+    """Emit the sign of a signed integer: -1, 0 or 1."""
     (v,) = args
     positive = builder.zext(builder.icmp_signed(">", v, v.type(0)), v.type)
     return builder.select(builder.icmp_signed("<", v, v.type(0)), v.type(-1), positive)
 
 
-def _some(builder: Any, args: list[Any]) -> Any:
-    """The sign of an unsigned integer: 0 for 0, else 1."""
+def _unsigned_sign(builder: Any, args: list[Any]) -> Any:
+    """Emit the sign of an unsigned integer, which is 0 or 1."""
     (v,) = args
     return builder.zext(builder.icmp_unsigned("!=", v, v.type(0)), v.type)
 
@@ -160,29 +160,29 @@ def _bits(builder: Any, args: list[Any]) -> Any:
     return builder.bitcast(args[0], bits)
 
 
-def _turned(builder: Any, bits: Any) -> Any:
-    """The bits of a float in the order of integers, or such an integer as bits."""
+def _rank_of_bits(builder: Any, bits: Any) -> Any:
+    """Emit the rank of a float from its bits, or the bits from the rank."""
     sign = builder.ashr(bits, bits.type(bits.type.width - 1))
     return builder.xor(bits, builder.lshr(sign, bits.type(1)))
 
 
 def _rank(missing: float) -> Emitter:
-    """The rank of a float among integers; that of NaN is the rank of the NaN `missing`."""
+    """The emitter of the integer rank of a float; all NaNs have the rank of the NaN `missing`."""
 
     def emit(builder: Any, args: list[Any]) -> Any:
         (v,) = args
         is_nan = builder.fcmp_unordered("uno", v, v)
-        rank = _turned(builder, _bits(builder, args))
-        one = _turned(builder, _bits(builder, [ir.Constant(v.type, missing)]))
+        rank = _rank_of_bits(builder, _bits(builder, args))
+        one = _rank_of_bits(builder, _bits(builder, [ir.Constant(v.type, missing)]))
         return builder.select(is_nan, one, rank)
 
     return emit
 
 
 def _unranked(builder: Any, args: list[Any]) -> Any:
-    """The float of a rank."""
+    """Emit the float with a rank."""
     kind = ir.DoubleType() if args[0].type.width == 64 else ir.FloatType()
-    return builder.bitcast(_turned(builder, args[0]), kind)
+    return builder.bitcast(_rank_of_bits(builder, args[0]), kind)
 
 
 def _sign_bit(builder: Any, args: list[Any]) -> Any:
@@ -191,7 +191,7 @@ def _sign_bit(builder: Any, args: list[Any]) -> Any:
 
 
 def _shift(instruction: str) -> Emitter:
-    """A shift; a shift by the width or more, or by a negative number, shifts out all bits."""
+    """The emitter of a shift; by the width or more, or by a negative number, all bits are lost."""
 
     def emit(builder: Any, args: list[Any]) -> Any:
         v, by = args
@@ -210,7 +210,7 @@ def _constant(value: bool) -> Emitter:
 
 
 def make_comparison(name: str, sign: str) -> Any:
-    """The intrinsic `name(a, b)` of complex numbers, or a signed and an unsigned integer."""
+    """The intrinsic that compares complex numbers, or a signed and an unsigned integer."""
 
     def comparison(a: Any, b: Any) -> Typed:
         if a == b:
@@ -244,8 +244,8 @@ MINIMUM: Rules = {
     "u": _choose("<=", signed=False),
     "b": method("and_"),
 }
-_OF_NUMBERS = ("nnan", "nsz")
-ABSOLUTE: Rules = {"f": call_declared("llvm.fabs"), "i": _magnitude, "ub": _same}
+_NO_NAN_FLAGS = ("nnan", "nsz")
+ABSOLUTE: Rules = {"f": call_declared("llvm.fabs"), "i": _magnitude, "ub": _unchanged_value}
 ISNAN: Rules = {
     "f": lambda b, args: b.fcmp_unordered("uno", args[0], args[0]),
     "iub": _constant(False),
@@ -264,7 +264,7 @@ def _reordered(instruction: str, integers: str) -> Rules:
 
 @Intrinsic
 def select(c: Any, a: Any, b: Any) -> Typed:
-    """`select(c, a, b)`: a if c else b, both evaluated, without a branch."""
+    """The intrinsic `select(c, a, b)`, a if c is true, otherwise b; both are evaluated."""
     if c != types.boolean or a != b or a not in CODES:
         return None
     chosen = select_complex if CODES[a] in PARTS else ir.IRBuilder.select
@@ -273,7 +273,7 @@ def select(c: Any, a: Any, b: Any) -> Typed:
 
 @Intrinsic
 def extreme(s: Any, g: Any, z: Any = None) -> Typed:
-    """`extreme(s, g, z)`: NaN if g, else s with the sign of the number whose bits are z."""
+    """The intrinsic `extreme(s, g, z)`: NaN if g is true, otherwise s with the sign bit of z."""
     code = CODES.get(s, "")
     if code not in ("f4", "f8") or g != types.boolean:
         return None
@@ -295,13 +295,13 @@ def extreme(s: Any, g: Any, z: Any = None) -> Typed:
 
 @Intrinsic
 def clip(v: Any, low: Any, high: Any) -> Typed:
-    """`clip(v, low, high)` of complex numbers."""
+    """The intrinsic `clip(v, low, high)` for complex numbers."""
     return overload((v, low, high), {"c": COMPLEX["clip"]}, _same_dtype)
 
 
 @Intrinsic
 def complex_of(re: Any, im: Any) -> Typed:
-    """`complex_of(re, im)`: the complex number with these parts."""
+    """The intrinsic `complex_of(re, im)`: the complex number with these parts."""
     code = next((code for code, part in PARTS.items() if NUMBA_TYPES[part] == re == im), None)
     if code is None:
         return None
@@ -331,7 +331,7 @@ def _signs_differ(builder: Any, x: Any, y: Any) -> Any:
 
 
 def _or_zero(rule: Emitter) -> Emitter:
-    """The rule, but 0 if the divisor is 0."""
+    """The emitter of a rule whose result is 0 if the divisor is 0."""
 
     def emit(builder: Any, args: list[Any]) -> Any:
         zero = args[1].type(0)
@@ -341,7 +341,7 @@ def _or_zero(rule: Emitter) -> Emitter:
 
 
 def _lowered(builder: Any, quotient: Any, rest: Any, divisor: Any) -> tuple[Any, Any]:
-    """Quotient and remainder, adjusted so that the remainder has the divisor's sign."""
+    """Emit quotient and remainder, adjusted so that the remainder has the divisor's sign."""
     zero = rest.type(0)
     some = builder.icmp_signed("!=", rest, zero)
     low = builder.and_(some, _signs_differ(builder, rest, divisor))
@@ -350,7 +350,7 @@ def _lowered(builder: Any, quotient: Any, rest: Any, divisor: Any) -> tuple[Any,
 
 
 def _by_instruction(builder: Any, args: list[Any]) -> tuple[Any, Any]:
-    """Signed division by the CPU's instruction, which traps on overflow."""
+    """Emit a signed division with the CPU's instruction, which would trap on overflow."""
     a, b = args
     lowest = a.type(1 << a.type.width - 1)
     overflows = builder.and_(
@@ -362,7 +362,7 @@ def _by_instruction(builder: Any, args: list[Any]) -> tuple[Any, Any]:
 
 
 def _by_float(builder: Any, args: list[Any], signed: bool) -> tuple[Any, Any]:
-    """Division of integers of up to 32 bits.
+    """Emit a division of integers of up to 32 bits, as floats.
 
     The float type holds the operands exactly, so rounding the quotient never reaches the next
     integer, and its floor is exact.
@@ -383,7 +383,7 @@ def _by_float(builder: Any, args: list[Any], signed: bool) -> tuple[Any, Any]:
 
 
 def _by_double_twice(builder: Any, args: list[Any]) -> tuple[Any, Any]:
-    """Signed division of 64-bit integers, in two steps of float64.
+    """Emit a signed division of 64-bit integers, in two steps of float64.
 
     The error of the first quotient is less than 2**13. The remainder is divided again, and that
     quotient is rounded to the nearest integer. The last remainder is at most half the divisor, up
@@ -403,7 +403,7 @@ def _by_double_twice(builder: Any, args: list[Any]) -> tuple[Any, Any]:
 
 
 def _signed(builder: Any, args: list[Any]) -> tuple[Any, Any]:
-    """Quotient rounded down, and the remainder with the divisor's sign."""
+    """Emit the quotient, rounded down, and the remainder with the divisor's sign."""
     if args[0].type.width < 64:
         return _by_float(builder, args, signed=True)
     if target_of(builder.module).divides_long_vectors:
@@ -412,7 +412,7 @@ def _signed(builder: Any, args: list[Any]) -> tuple[Any, Any]:
 
 
 def _unsigned(builder: Any, args: list[Any]) -> tuple[Any, Any]:
-    """Quotient and remainder; 64-bit dividends are halved to be signed."""
+    """Emit quotient and remainder of unsigned integers; 64-bit dividends are halved first."""
     a, b = args
     one, zero = a.type(1), a.type(0)
     if a.type.width < 64:
@@ -430,7 +430,7 @@ def _unsigned(builder: Any, args: list[Any]) -> tuple[Any, Any]:
 
 
 def _towards_zero(builder: Any, args: list[Any]) -> Any:
-    """The remainder with the sign of the dividend."""
+    """Emit the remainder with the sign of the dividend."""
     a, b = args
     _, rest = _signed(builder, args)
     some = builder.icmp_signed("!=", rest, rest.type(0))
@@ -439,7 +439,7 @@ def _towards_zero(builder: Any, args: list[Any]) -> Any:
 
 
 def _divmod(builder: Any, args: list[Any]) -> tuple[Any, Any]:
-    """NumPy's npy_divmod of floats: floor of the quotient, and the remainder."""
+    """Emit NumPy's `npy_divmod` of floats: the floor of the quotient, and the remainder."""
     a, b = args
     zero, one, half = (ir.Constant(a.type, value) for value in (0.0, 1.0, 0.5))
     copysign, floor = call_declared("llvm.copysign"), call_declared("llvm.floor")
@@ -490,8 +490,8 @@ NAMES: dict[str, Any] = {
     "maximum": make_binary("maximum", MAXIMUM),
     "minimum": make_binary("minimum", MINIMUM),
     # Undefined for NaN; of two zeros either one.
-    "larger": make_binary("larger", {"f": call_declared("llvm.maximum", _OF_NUMBERS)}),
-    "smaller": make_binary("smaller", {"f": call_declared("llvm.minimum", _OF_NUMBERS)}),
+    "larger": make_binary("larger", {"f": call_declared("llvm.maximum", _NO_NAN_FLAGS)}),
+    "smaller": make_binary("smaller", {"f": call_declared("llvm.minimum", _NO_NAN_FLAGS)}),
     "bits": make_unary("bits", {"f": _bits}, _bits_of),
     # Integers in the order of floats: -0 below +0, and NaN above or below all others.
     "rank_above": make_unary("rank_above", {"f": _rank(math.nan)}, _bits_of),
@@ -502,13 +502,13 @@ NAMES: dict[str, Any] = {
     "fmin": make_binary("fmin", MINIMUM | {"f": _number_beside_nan(MINIMUM["f"])}),
     "sqrt": make_unary("sqrt", {"f": call_declared("llvm.sqrt")}),
     "absolute": make_unary("absolute", ABSOLUTE, _part),
-    "sign": make_unary("sign", {"f": _float_sign, "i": _int_sign, "u": _some}),
+    "sign": make_unary("sign", {"f": _float_sign, "i": _int_sign, "u": _unsigned_sign}),
     # For complex numbers; floats have operators or need none.
     **{name: make_binary(name, {}) for name in ("multiply", "divide")},
     **{name: make_unary(name, {}) for name in ("conjugate", "reciprocal")},
     **{name: make_unary(name, {}, _part) for name in ("real", "imag")},
     **{
-        name: make_unary(name, {"f": call_declared(f"llvm.{name}"), "iub": _same})
+        name: make_unary(name, {"f": call_declared(f"llvm.{name}"), "iub": _unchanged_value})
         for name in ("floor", "ceil", "trunc", "rint")
     },
     "isnan": make_unary("isnan", ISNAN, _truth),

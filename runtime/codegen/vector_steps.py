@@ -1,12 +1,12 @@
-"""Steps of recipes for which processors have vector instructions: lookups in registers, and others.
+"""Steps of recipes that are vector instructions on some CPUs, such as lookups in registers.
 
-`Arithmetic` computes each step by basic operations; the instructions give the same bits. LLVM
-vectorises basic operations only. So a recipe compiled for scalars calls a function per step, whose
-attribute names its vector forms by LLVM's vector function ABI; these forms are inlined into the
-loop after it has been vectorised (`compile_source`).
+`Arithmetic` computes each step by basic operations, with the same bits as the instruction. LLVM
+vectorises only basic operations. So a recipe that is compiled for scalars calls a function per
+step. An attribute of the function names its vector forms by LLVM's vector function ABI. The forms
+are inlined into the loop after it was vectorised (`compile_source`).
 
-Short tables are stored in registers: AVX-512 and AVX2 look up the entries of all lanes at once. The
-other steps are instructions of AVX-512 only.
+Short tables are stored in registers; AVX-512 and AVX2 look up the entries of all lanes at once. The
+other steps are instructions only of AVX-512.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,7 +16,7 @@ from llvmlite import ir
 
 from axiomjit.runtime.codegen.emitters import call_function
 from axiomjit.runtime.codegen.llvm_functions import (
-    LATE,
+    INLINE_LATE,
     PREFIX,
     define,
     define_step,
@@ -25,13 +25,13 @@ from axiomjit.runtime.codegen.llvm_functions import (
 )
 
 BYTES = 64
-"""The bytes of an AVX-512 vector."""
+"""The size of an AVX-512 vector in bytes."""
 INT, LONG = ir.IntType(32), ir.IntType(64)
 PAIRS = ir.VectorType(ir.FloatType(), 8)
-"""The vectors that AVX2 permutes in one instruction; a float64 is two elements."""
+"""The type of vectors that AVX2 permutes in one instruction; a float64 is two elements."""
 CURRENT_ROUNDING = INT(4)
 ONE = INT(0b0000)
-"""getmant's option: mantissas from 1 to 2, with the sign of the number."""
+"""The option of `getmant` for mantissas from 1 to 2 with the sign of the number."""
 LOGARITHM_LIMITS = 0x00 | 0x32 | 0x4 << 8 | 0x3 << 16 | 0x5 << 20 | 0x3 << 24
 """vfixupimm's answers, a hexadecimal digit per class of number, from the lowest: quiet NaN,
 signalling NaN, 0, 1, -infinity, infinity, negative, positive. The digit 0 stands for the result, 1
@@ -81,18 +81,18 @@ def _integers(kind: Any) -> Any:
 
 
 def _log_limits(builder: Any, x: Any, result: Any) -> Any:
-    """Emit vfixupimm, which replaces the result for some classes of x."""
+    """Emit `vfixupimm`, which replaces the result for some classes of x."""
     table = ir.Constant(_integers(x.type), LOGARITHM_LIMITS)
     return _instruction(builder, "fixupimm", x.type, result, x, table, INT(0))
 
 
 class Instruction(NamedTuple):
-    """The vector instruction that computes a step."""
+    """A vector instruction that computes a step."""
 
     emission: Callable[..., Any]
-    """Emits it, from a builder and vectors of at most `size` bytes."""
+    """A function of a builder and vectors of at most `size` bytes that emits the instruction."""
     size: int = BYTES
-    """Bytes of the longest vectors; targets with shorter ones use basic operations."""
+    """The size of the vectors in bytes; targets with shorter vectors use basic operations."""
 
 
 EMISSIONS: dict[str, Callable[..., Any]] = {
@@ -103,11 +103,11 @@ EMISSIONS: dict[str, Callable[..., Any]] = {
     "scaled": _scaled,
     "log_limits": _log_limits,
 }
-"""Emissions by step, from a builder, the vectors, and the step's Python numbers."""
+"""For each step, the function of a builder, vectors and Python numbers that emits it."""
 
 
 def instruction(name: str, numbers: Sequence[float]) -> Instruction:
-    """Return the instruction of a step of AVX-512."""
+    """Return the AVX-512 instruction of a step."""
     return Instruction(lambda builder, *vectors: EMISSIONS[name](builder, *vectors, *numbers))
 
 
@@ -118,7 +118,7 @@ def _halves(builder: Any, value: Any) -> list[Any]:
 
 
 def emit(builder: Any, instruction: Instruction, operands: Sequence[Any]) -> Any:
-    """Emit a step on vectors; vectors longer than the instruction's are split into halves."""
+    """Emit a step on vectors; vectors that are too long for the instruction are split in halves."""
     kind = operands[0].type
     if _bits(kind) <= 8 * instruction.size:
         return instruction.emission(builder, *operands)
@@ -136,15 +136,15 @@ def step(
     arity: int,
     basic: Callable[..., Any],
 ) -> Any:
-    """Return the scalar function of a step; its vector forms are the step's instruction.
+    """Return the scalar function of a step, whose vector forms are one instruction.
 
     Args:
-        module: the module that defines the function at first use.
-        name: the name of the step.
-        instruction: computes the step on vectors.
+        module: The module that defines the function at its first use.
+        name: The name of the step.
+        instruction: The instruction that computes the step on vectors.
         kind: the type of a number.
         arity: the number of operands.
-        basic: emits the step in basic operations, from a builder and the operands.
+        basic: A function of a builder and operands that emits the step as basic operations.
     """
 
     def body(builder: Any, form: Any) -> Any:
@@ -165,17 +165,17 @@ def with_forms(
     lengths: Sequence[int],
     body: Callable[[Any, Any], Any],
 ) -> dict[int, Any]:
-    """Return a function's scalar form (key 1) and vector forms (keyed by length).
+    """Return the forms of a function by their length; 1 is the scalar form.
 
     All forms are inlined into the loops that call them.
 
     Args:
-        module: the module that defines the functions at first use.
-        name: the name without PREFIX.
+        module: The module that defines the functions at their first use.
+        name: The name of the function, without PREFIX.
         kind: the type of a number.
-        arity: the number of the function's operands.
-        lengths: the lengths of the vectors.
-        body: emits the result of a form, given a builder and the form.
+        arity: The number of operands of the function.
+        lengths: The lengths of the vectors.
+        body: A function of a builder and a form that emits the result of the form.
     """
     full = PREFIX + name
     vectors = {lanes: f"{full}_x{lanes}" for lanes in lengths}
@@ -185,7 +185,7 @@ def with_forms(
         for lanes, form_name in names.items():
             if lanes == 1:
                 named = {f"{n}{'v' * arity}": vector for n, vector in vectors.items()}
-                attributes = (LATE, variants(full, named))
+                attributes = (INLINE_LATE, variants(full, named))
                 form, builder = define(own, form_name, kind, arity, *attributes)
             else:
                 vector = ir.VectorType(kind, lanes)
@@ -199,7 +199,7 @@ def with_forms(
 
 
 def lookup(table: Sequence[float], size: int) -> Instruction:
-    """Return the instruction that looks up the index in the lowest bits of its operand.
+    """Return the instruction that looks up an index, which is the lowest bits of its operand.
 
     `size` is the length of the vectors in bytes.
     """
@@ -211,7 +211,7 @@ def lookup(table: Sequence[float], size: int) -> Instruction:
 
 
 def _looked_up(builder: Any, table: Sequence[float], x: Any, size: int) -> Any:
-    """Emit the lookup; for a long table look up both halves and select by a bit of the index."""
+    """Emit a lookup; in a long table, both halves are looked up, and a bit of the index selects."""
     width = 32 if isinstance(x.type.element, ir.FloatType) else 64
     full = 8 * size // width
     if x.type.count < full:
@@ -228,7 +228,7 @@ def _looked_up(builder: Any, table: Sequence[float], x: Any, size: int) -> Any:
 
 
 def _first_lanes(builder: Any, table: Sequence[float], x: Any, size: int, full: int) -> Any:
-    """Emit the lookup of a short vector, by the instruction for a full one."""
+    """Emit the lookup for a short vector, with the instruction for a full vector."""
     lanes = x.type.count
     repeated = ir.Constant(ir.VectorType(INT, full), [k % lanes for k in range(full)])
     wide = _looked_up(builder, table, builder.shuffle_vector(x, x, repeated), size)
@@ -237,7 +237,7 @@ def _first_lanes(builder: Any, table: Sequence[float], x: Any, size: int, full: 
 
 
 def _in_long(builder: Any, parts: Sequence[Any], index: Any) -> Any:
-    """Emit vpermps or vpermi2ps, or their forms for float64."""
+    """Emit `vpermps` or `vpermi2ps`, or their forms for float64."""
     kind = parts[0].type
     single = isinstance(kind.element, ir.FloatType)
     if len(parts) == 1:
@@ -248,7 +248,7 @@ def _in_long(builder: Any, parts: Sequence[Any], index: Any) -> Any:
 
 
 def _in_short(builder: Any, parts: Sequence[Any], index: Any) -> Any:
-    """Emit AVX2's vpermps; a float64 is looked up as two halves."""
+    """Emit AVX2's `vpermps`; a float64 is looked up as two halves."""
     (part,) = parts
     if index.type.element == LONG:
         within = builder.and_(index, ir.Constant(index.type, 3))

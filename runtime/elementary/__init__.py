@@ -1,23 +1,23 @@
-"""Elementary functions, written once for two arithmetics: LLVM code and plain NumPy.
+"""Elementary functions, written once and run by two arithmetics: LLVM code and plain NumPy.
 
 `arithmetic` defines the operations of recipes; `numpy_arithmetic` and `codegen.llvm_arithmetic`
-implement them. Both round each operation alike, fused multiply-add included, so a kernel and its
-plain source agree bit for bit. `functions` is the table of recipes; it and
+implement them. Both round each operation in the same way, including fused multiply-add, so a kernel
+and its plain source give the same bits. `functions` is the table of recipes. The table and
 `codegen.elementary_builtins` have the names that generated source calls.
 
 To add a function:
 
 1. Write the recipe `f(m, x)` beside its family, over operations of `m` and Python's operators:
-   no branch, no table in memory but those of `lookup`, float32 and float64 by `m.code`. Other
+   no branch, no table in memory except tables of `lookup`, float32 and float64 by `m.code`. Other
    recipes may be called.
 2. Fit its polynomial: add a `Target` to `tools/elementary/coefficients.py`, then run
    `python -m tools.elementary.coefficients`, which writes `tables.py`.
 3. Put it into `functions.RECIPES`, its row into `axiomjit/graph/primitives.py` (`_elementary`), and
    for complex numbers, where NumPy has them, a recipe into `complex_functions.py` or a rule into
    `runtime/codegen/emitters.py`.
-4. Name its range and reference in `tools/elementary/accuracy_cases.py`, which the tests sample. By
-   its row a ufunc of NumPy is one of arrays and tensors, too; `axiomjit/graph/powers.py` has
-   functions that NumPy lacks.
+4. Name its range and reference in `tools/elementary/accuracy_cases.py`, which the tests sample. The
+   row of a ufunc of NumPy also makes the function available for arrays and tensors;
+   `axiomjit/graph/powers.py` has functions that NumPy lacks.
 
 The tests of rows then compare kernels, plain source and NumPy at special values.
 

@@ -1,10 +1,9 @@
 """The arithmetic in which recipes of elementary functions are written.
 
-A recipe is a function of an `Arithmetic` and of values. Values of every arithmetic have Python's
-operators: floats `+ - * /`, unary `-`, `abs` and comparisons (with NaN only `!=` is true); booleans
-`& | ^ ~`; integers, which wrap around, `+ - & | ^ ~`, unary `-`, `<<`, `>>` (which keeps the sign)
-and comparisons. A Python float beside a float, or a Python int beside an integer, is converted to
-its type.
+A recipe is a function of an `Arithmetic` and of values, which have Python's operators. Floats have
+`+ - * /`, unary `-`, `abs` and comparisons; with NaN, only `!=` is true. Booleans have `& | ^ ~`.
+Integers wrap around, and have `+ - & | ^ ~`, unary `-`, `<<`, `>>` (which keeps the sign) and
+comparisons. A Python number is converted to the type of the other operand.
 """
 
 from abc import ABC, abstractmethod
@@ -12,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 ByPrecision = dict[str, tuple[float, ...]]
-"""Numbers by precision: "f4" and "f8"."""
+"""Numbers for each precision, "f4" and "f8"."""
 INFINITY, NAN = float("inf"), float("nan")
 LOG2_E = 1.4426950408889634
 LN2 = {
@@ -47,21 +46,21 @@ def two_sum(a: Numeric, b: Numeric) -> tuple[Numeric, Numeric]:
 
 
 class Arithmetic(ABC):
-    """Operations of one precision, each rounded once as IEEE 754 says; no operation branches."""
+    """The operations of one precision; each is rounded once, as IEEE 754 says, without branches."""
 
     code: str
-    """The dtype: "f4" or "f8"."""
+    """The code of the dtype: "f4" or "f8"."""
     MANTISSA: ClassVar[dict[str, int]] = {"f4": 23, "f8": 52}
     BIAS: ClassVar[dict[str, int]] = {"f4": 127, "f8": 1023}
 
     @property
     def mantissa(self) -> int:
-        """The number of bits that the mantissa stores."""
+        """The number of stored bits of the mantissa."""
         return self.MANTISSA[self.code]
 
     @property
     def bias(self) -> int:
-        """The bias of the exponent: the exponent field of 1."""
+        """The bias of the exponent, which is the exponent field of 1."""
         return self.BIAS[self.code]
 
     @abstractmethod
@@ -70,39 +69,39 @@ class Arithmetic(ABC):
 
     @abstractmethod
     def fma(self, a: Numeric, b: Numeric, c: Numeric) -> Numeric:
-        """a * b + c, rounded once; one operand may be a Python float."""
+        """Return a * b + c, rounded once; one operand may be a Python float."""
 
     @abstractmethod
     def select(self, condition: Numeric, yes: Numeric, no: Numeric) -> Numeric:
-        """`yes` if the condition holds, else `no`; one of them may be a Python number."""
+        """Return `yes` if the condition holds, else `no`; either may be a Python number."""
 
     @abstractmethod
     def sqrt(self, x: Numeric) -> Numeric:
-        """The square root."""
+        """Return the square root."""
 
     @abstractmethod
     def rint(self, x: Numeric) -> Numeric:
-        """The nearest integer as a float, ties to even."""
+        """Return the nearest integer as a float; ties go to even."""
 
     @abstractmethod
     def copysign(self, x: Numeric, sign: Numeric) -> Numeric:
-        """x with the sign bit of `sign`."""
+        """Return x with the sign bit of `sign`."""
 
     @abstractmethod
     def bits(self, x: Numeric) -> Numeric:
-        """The bits of a float as a signed integer."""
+        """Return the bits of a float as a signed integer."""
 
     @abstractmethod
     def number(self, bits: Numeric) -> Numeric:
-        """The float with these bits."""
+        """Return the float with these bits."""
 
     @abstractmethod
     def to_float(self, whole: Numeric) -> Numeric:
-        """An integer as a float."""
+        """Return an integer as a float."""
 
     @abstractmethod
     def narrowed(self, x: Numeric) -> Numeric:
-        """A value of `wide` rounded to float32."""
+        """Return a value of `wide`, rounded to float32."""
 
     @property
     @abstractmethod
@@ -111,7 +110,7 @@ class Arithmetic(ABC):
 
     @abstractmethod
     def widened(self, x: Numeric) -> Numeric:
-        """A float of this precision, or of float32, converted to float64: a value of `wide`."""
+        """Return a float, converted to float64, as a value of `wide`."""
 
     @abstractmethod
     def beyond(
@@ -122,14 +121,15 @@ class Arithmetic(ABC):
         name: str,
         recipe: "Callable[[Arithmetic, Numeric], Numeric]",
     ) -> Numeric:
-        """Return recipe(x) where |x| > bound, else `usual`; for NaN either of the two.
+        """Return recipe(x) if |x| > bound, otherwise `usual`; either of them for NaN.
 
-        Such x are rare, so the recipe may be slow. Compiled code calls it by its `name`.
+        Such numbers are rare, so the recipe may be slow. Compiled code calls the recipe by its
+        `name`.
         """
 
     @abstractmethod
     def entry(self, name: str, table: tuple[float, ...], index: Numeric) -> Numeric:
-        """Return table[index]; compiled code has the table in memory, under this name."""
+        """Return table[index]; compiled code has the table in memory, with this name."""
 
     def polynomial(self, x: Numeric, coefficients: Sequence[float]) -> Numeric:
         """The sum of coefficients[k] * x**k, by Horner's rule."""
@@ -140,7 +140,7 @@ class Arithmetic(ABC):
         return result
 
     def paired(self, x: Numeric, coefficients: Sequence[float]) -> Numeric:
-        """The polynomial, as one in x**2 with coefficients a + b x: half the latency of Horner's.
+        """The polynomial, evaluated in x**2 with coefficients a + b x, to halve the latency.
 
         Loops of long recipes are limited by latency, not by throughput.
         """
@@ -152,14 +152,15 @@ class Arithmetic(ABC):
         return total
 
     def power_of_two(self, whole: Numeric) -> Numeric:
-        """2**whole as a float, for exponents of normal numbers."""
+        """The float 2**whole, which must be a normal number."""
         return self.number((whole + self.bias) << self.mantissa)
 
     def nearest_whole(self, x: Numeric, factor: float) -> tuple[Numeric, Numeric]:
-        """Round x * factor to the nearest integer; return this integer as a float and an integer.
+        """Round x * factor to the nearest integer, and return it as a float and as an integer.
 
-        Both results are correct if the integer is below 2**21 (float32) or 2**50 (float64), and
-        meaningless otherwise. Adding 1.5 * 2**mantissa leaves the integer in the last bits.
+        Both results are correct if the integer is below 2**21 (float32) or 2**50 (float64),
+        otherwise they have no meaning. Adding 1.5 * 2**mantissa leaves the integer in the last
+        bits.
         """
         magic = 1.5 * 2.0**self.mantissa
         shifted = self.fma(x, factor, magic)
@@ -168,9 +169,9 @@ class Arithmetic(ABC):
     def nearest_power(
         self, x: Numeric, factor: float, lift: int, shift: float = 0.0
     ) -> tuple[Numeric, Numeric]:
-        """Round x * factor - shift to the nearest integer k; return k as a float and 2**(k + lift).
+        """Return k as a float, and 2**(k + lift), for the integer k nearest to x * factor - shift.
 
-        The power must be a normal number. Its exponent field is in the last bits of a sum, as in
+        The power must be a normal number. The last bits of a sum are its exponent field, as in
         `nearest_whole`.
         """
         magic = 1.5 * 2.0**self.mantissa + (self.bias + lift)
@@ -178,71 +179,73 @@ class Arithmetic(ABC):
         return shifted - magic, self.number(self.bits(shifted) << self.mantissa)
 
     def rough_quotient(self, power: float, x: Numeric) -> Numeric:
-        """power / x with a relative error up to 1/8, less near powers of 2, for positive normal x.
+        """An approximation of power / x for positive normal x, with a relative error up to 1/8.
 
-        `power` is a power of 2. A float's bits are roughly its logarithm. 1 / 0 is a large number.
+        `power` is a power of 2. Near powers of 2 the error is smaller. The bits of a float are
+        roughly its logarithm. For x = 0 the result is a large number.
         """
         one = self.bits(self.constant(1.0))
         return self.number(self.bits(self.constant(power)) + one - self.bits(x))
 
     def bounded(self, x: Numeric, low: float, high: float) -> Numeric:
-        """Return x clipped to the bounds; NaN stays NaN."""
+        """Return x, limited to the bounds; NaN remains NaN."""
         x = self.select(x > high, high, x)
         return self.select(x < low, low, x)
 
     def within(self, x: Numeric, low: float, high: float) -> Numeric:
-        """x clipped to bounds beyond which the power of x is 0 or infinite; NaN stays NaN.
+        """Return x, limited to bounds beyond which its power is 0 or infinite; NaN remains NaN.
 
-        If vector instructions compute the steps, x is not clipped: then `reduced` and `scaled`
-        accept any number.
+        If vector instructions compute the steps, x is not limited, since `reduced` and `scaled`
+        then accept any number.
         """
         return self.bounded(x, low, high)
 
     def reduced(self, x: Numeric, bits: int) -> Numeric:
-        """x minus the nearest multiple of 2**-bits; a zero may have any sign; NaN stays NaN.
+        """Return x minus the nearest multiple of 2**-bits; NaN remains NaN.
 
-        Correct for |x| below 2**20 (float32) or 2**50 such multiples.
+        A zero may have any sign. The result is correct if |x| is below 2**20 (float32) or 2**50
+        (float64) such multiples.
         """
         magic = 1.5 * 2.0 ** (self.mantissa - bits)
         return x - ((x + magic) - magic)
 
     def scaled(self, x: Numeric, exponent: Numeric) -> Numeric:
-        """x * 2**floor(exponent) for x near 1; a subnormal result is rounded once.
+        """Return x * 2**floor(exponent) for x near 1; a subnormal result is rounded once.
 
-        The exponent is a multiple of 1/32. It may be up to twice the largest and smallest exponents
-        of floats. Where it is NaN, x is NaN too.
+        The exponent is a multiple of 1/32, and may reach twice the largest or smallest exponent of
+        floats. If the exponent is NaN, x is NaN, too.
         """
         exponent = self.nearest_whole(exponent - 31 / 64, 1.0)[1]
         half = exponent >> 1
         return x * self.power_of_two(half) * self.power_of_two(exponent - half)
 
     def _normal_bits(self, x: Numeric) -> tuple[Numeric, Numeric]:
-        """Return a mask of subnormal x; and bits: there of x * 2**(mantissa + 2), else of x."""
+        """Return a mask of subnormal x, and bits; subnormal x are first scaled to normal."""
         low = x < 2.0 ** (1 - self.bias)
         return low, self.bits(self.select(low, x * 2.0 ** (self.mantissa + 2), x))
 
     def lookup(self, name: str, table: tuple[float, ...], index: Numeric) -> Numeric:
-        """Return the table's entry at `index` modulo its length, which is 16 or 32."""
+        """Return the entry of a table at `index` modulo the length of the table, 16 or 32."""
         return self.entry(name, table, index & len(table) - 1)
 
     def significand(self, x: Numeric) -> Numeric:
-        """The mantissa of a positive number, from 1 to 2; meaningless for other numbers."""
+        """The mantissa of a positive number, from 1 to 2; other numbers have no meaning here."""
         bits = self._normal_bits(x)[1]
         fraction = bits & ((1 << self.mantissa) - 1)
         return self.number(fraction | self.bits(self.constant(1.0)))
 
     def binade(self, x: Numeric) -> Numeric:
-        """The exponent of x as a float; for 0 -infinity; infinity and NaN stay."""
+        """The exponent of x as a float; -infinity for 0, and x for infinity and NaN."""
         low, bits = self._normal_bits(x)
         exponent = (bits >> self.mantissa) - self.bias
         result = self.to_float(self.select(low, exponent - (self.mantissa + 2), exponent))
         return self.select(x == 0.0, -INFINITY, self.select(x < INFINITY, result, x))
 
     def looked_up(self, name: str, table: tuple[float, ...], x: Numeric) -> Numeric:
-        """Return the entry of a table of 16 by the leading four bits of x's mantissa."""
+        """Return the entry of a table with 16 numbers for the leading four bits of x's mantissa."""
         return self.lookup(name, table, self.bits(x) >> (self.mantissa - 4))
 
     def log_limits(self, x: Numeric, result: Numeric) -> Numeric:
-        """Return `result` for positive finite x, else the limit of a logarithm."""
+        """Return `result` for positive finite x, otherwise the limit of a logarithm."""
         limit = self.select(x == 0.0, -INFINITY, self.select(x < 0.0, NAN, x))
         return self.select((x > 0.0) & (x < INFINITY), result, limit)

@@ -1,8 +1,8 @@
-"""Elementary functions of complex numbers, by textbook formulas over real functions.
+"""Elementary functions of complex numbers, by formulas of real functions.
 
-Where the formulas fail, at infinities, NaN and zeros, results follow C's Annex G as in glibc. A
+At infinities, NaN and zeros, where the formulas fail, results follow Annex G of C, as in glibc. A
 recipe takes an arithmetic, a function that computes real functions by name, and the real and
-imaginary part.
+imaginary parts.
 """
 
 import math
@@ -13,25 +13,27 @@ from axiomjit.runtime.elementary.logarithm import of_sum
 
 RealParts = tuple[Numeric, Numeric]
 RealFunction = Callable[..., Numeric]
-"""Computes a real function, given its name and operands."""
+"""A function of a name and operands that computes the real function with this name."""
 ComplexRecipe = Callable[[Arithmetic, RealFunction, Numeric, Numeric], RealParts]
 
 REACH = {"f4": 88.0, "f8": 709.0}
-"""For each dtype, a number up to which exp, sinh and cosh are finite."""
+"""For each precision, a number up to which exp, sinh and cosh are finite."""
 SHIFT = {"f4": 40.0, "f8": 350.0}
-"""Beyond REACH the factor e**SHIFT is multiplied separately; the rest of x is still so large that
-sinh and cosh are e**|x| / 2."""
+"""The part of x beyond REACH whose factor e**SHIFT is multiplied separately.
+
+The remaining part of x is so large that sinh and cosh are e**|x| / 2.
+"""
 
 
 def _shifted_argument(m: Arithmetic, far: Numeric, x: Numeric) -> RealParts:
-    """Return x moved by SHIFT towards 0, and e**SHIFT, if x is `far`; otherwise x and 1."""
+    """Return x moved by SHIFT towards 0, and e**SHIFT, if `far` is true; otherwise x and 1."""
     shift = SHIFT[m.code]
     factor = m.select(far, m.constant(math.exp(shift)), 1.0)
     return m.select(far, x - m.copysign(m.constant(shift), x), x), factor
 
 
 def exp(m: Arithmetic, of: RealFunction, x: Numeric, y: Numeric) -> RealParts:
-    """e**x (cos(y) + i sin(y))."""
+    """The exponential function: e**x (cos(y) + i sin(y))."""
     less, factor = _shifted_argument(m, x > REACH[m.code], x)
     power = of("exp", less)
     re, im = power * (of("cos", y) * factor), power * (of("sin", y) * factor)
@@ -45,7 +47,7 @@ def _hyperbolic(
 ) -> tuple[RealParts, RealParts]:
     """Return sinh(x) and cosh(x), then cos(y) and sin(y).
 
-    Where |x| is large, x is shifted, and cos(y) and sin(y) have the factor for it.
+    If |x| is large, x is shifted, and cos(y) and sin(y) are multiplied by the factor for this.
     """
     less, factor = _shifted_argument(m, abs(x) > REACH[m.code], x)
     cosine, sine = of("cos", y) * factor, of("sin", y) * factor
@@ -53,7 +55,7 @@ def _hyperbolic(
 
 
 def sinh(m: Arithmetic, of: RealFunction, x: Numeric, y: Numeric) -> RealParts:
-    """The hyperbolic sine: the real one of x times cos(y), and the cosine times sin(y)."""
+    """The hyperbolic sine, from the real hyperbolic functions of x, and cos(y) and sin(y)."""
     (odd, even), (cosine, sine) = _hyperbolic(m, of, x, y)
     lost = ~(abs(y) < INFINITY)
     re = m.select(lost & (x == 0.0), x, odd * cosine)
@@ -62,7 +64,7 @@ def sinh(m: Arithmetic, of: RealFunction, x: Numeric, y: Numeric) -> RealParts:
 
 
 def cosh(m: Arithmetic, of: RealFunction, x: Numeric, y: Numeric) -> RealParts:
-    """The hyperbolic cosine: the real one of x times cos(y), and the sine times sin(y)."""
+    """The hyperbolic cosine, from the real hyperbolic functions of x, and cos(y) and sin(y)."""
     (odd, even), (cosine, sine) = _hyperbolic(m, of, x, y)
     lost = ~(abs(y) < INFINITY)
     re = m.select(lost & (abs(x) == INFINITY), INFINITY, even * cosine)
@@ -71,18 +73,18 @@ def cosh(m: Arithmetic, of: RealFunction, x: Numeric, y: Numeric) -> RealParts:
 
 
 def sin(m: Arithmetic, of: RealFunction, x: Numeric, y: Numeric) -> RealParts:
-    """-i sinh(i z)."""
+    """The sine, as -i sinh(i z)."""
     im, re = sinh(m, of, y, x)
     return re, im
 
 
 def cos(m: Arithmetic, of: RealFunction, x: Numeric, y: Numeric) -> RealParts:
-    """cosh(i z)."""
+    """The cosine, as cosh(i z)."""
     return cosh(m, of, -y, x)
 
 
 def _near_1(m: Arithmetic, x: Numeric, y: Numeric) -> tuple[Numeric, Numeric, Numeric]:
-    """Return the larger and the smaller of |x| and |y| over a power of 2, and its exponent."""
+    """Return max(|x|, |y|) and min(|x|, |y|), divided by a power of 2, and its exponent."""
     x, y = abs(x), abs(y)
     larger, smaller = m.select(x > y, x, y), m.select(x > y, y, x)
     exponent = m.bounded(m.binade(larger), -2.0 * m.bias, m.bias)
@@ -90,7 +92,7 @@ def _near_1(m: Arithmetic, x: Numeric, y: Numeric) -> tuple[Numeric, Numeric, Nu
 
 
 def log(m: Arithmetic, of: RealFunction, x: Numeric, y: Numeric) -> RealParts:
-    """Half the logarithm of x**2 + y**2, computed with its rounding errors, and the angle."""
+    """Half the logarithm of x**2 + y**2, with rounding errors corrected, and the angle."""
     a, b, exponent = _near_1(m, x, y)
     square, other = a * a, b * b
     total = square + other
@@ -104,7 +106,7 @@ def log(m: Arithmetic, of: RealFunction, x: Numeric, y: Numeric) -> RealParts:
 
 
 def expm1(m: Arithmetic, of: RealFunction, x: Numeric, y: Numeric) -> RealParts:
-    """e**z - 1 by NumPy's formula, which subtracts no numbers near 1."""
+    """The function e**z - 1, by NumPy's formula, which subtracts no numbers near 1."""
     half = of("sin", y * 0.5)
     re = of("expm1", x) * of("cos", y) - half * 2.0 * half
     return re, of("exp", x) * of("sin", y)
@@ -119,7 +121,7 @@ def _scaled(factor: float, recipe: ComplexRecipe) -> ComplexRecipe:
 
 
 def exp2(m: Arithmetic, of: RealFunction, x: Numeric, y: Numeric) -> RealParts:
-    """e**(z log(2))."""
+    """The power 2**z, as e**(z log(2))."""
     return exp(m, of, x * math.log(2), y * math.log(2))
 
 

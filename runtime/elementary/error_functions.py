@@ -1,18 +1,18 @@
-"""The error functions: polynomials beside tables or powers.
+"""The error functions erf and erfc.
 
-erf in float32 is piecewise polynomials; in float64 a polynomial, or 1 - e**p(x) for x that is not
-small (N. Juffa's method, with own polynomials).
+In float32, erf is a piecewise polynomial. In float64, erf is a polynomial for small x, otherwise 1
+- e**p(x), by Juffa's method with our own polynomials.
 
-erfc(x) = exp(-x**2) g(x) for x >= 0, else 2 - erfc(-x).
+erfc(x) = exp(-x**2) g(x) for x >= 0, otherwise 2 - erfc(-x).
 
-In float32 exp(-x**2) = 2**(k / 32) e**r, where the power T has 12 bits, and g(x) = V + d: V has 12
-bits too and is g at a point of the piece of x; d is a polynomial of the distance to that point. So
-the product T V is exact, and the terms added to it are small (a table-driven method, as P. T. P.
-Tang's).
+In float32, exp(-x**2) = 2**(k / 32) e**r, where the power T has 12 bits, and g(x) = V + d. V has 12
+bits, too, and is the value of g at a point in the piece of x. d is a polynomial of the distance to
+this point. Hence the product T V is exact, and the terms that are added to it are small, as in
+Tang's table-driven methods.
 
 In float64 g(x) = p(t) / (1 + 9/8 x) with t = (x - 3) / (x + 3), where the numerator p varies little
-from 0 to infinity (after M. M. Shepherd and J. G. Laframboise, Mathematics of Computation 36, 1981,
-who have 1 + 2 x).
+from 0 to infinity (after Shepherd and Laframboise, Mathematics of Computation 36, 1981, with 1 + 2
+x as divisor).
 """
 
 from axiomjit.runtime.elementary.arithmetic import LN2, LOG2_E, Arithmetic, Numeric
@@ -31,27 +31,27 @@ from axiomjit.runtime.elementary.tables import (
 AT_3 = (0.783130036418581, 5.420516985876799e-19)
 """p at t = 0, exp(9) erfc(3) 35 / 8, as a sum of two floats."""
 RISE = 9 / 8
-"""The slope of the denominator; near 2 / sqrt(pi), so that p is flat where x is 0."""
+"""The slope of the denominator, near 2 / sqrt(pi), so that p is flat at x = 0."""
 COUNT = PARTS = 32
-"""The number of pieces, and of powers of 2**(1/32) from 1 to 2."""
+"""The number of pieces, and the number of powers of 2**(1/32) from 1 to 2."""
 DEGREE = 5
 """The degree of the polynomials of pieces."""
 LAST = {"f4": 10.1, "f8": 28.0}
-"""erfc is 0 from here on."""
+"""For each precision, the number from which on erfc is 0."""
 STEP = (0.02166748046875, -6.631076303165173e-06)
-"""log(2) / PARTS as a sum of two floats; the first has 11 bits."""
+"""log(2) / PARTS as a sum of two floats; the first float has 11 bits."""
 LOW = -122.0
-"""If the exponent of the power is below this, the result is below 2**-126, and subnormal."""
+"""The exponent of the power below which the result is less than 2**-126 and subnormal."""
 UNITS = 2.0**23
-"""From here to its double, float32 numbers are integers, so adding it rounds to an integer."""
+"""2**23, from which on float32 numbers are integers; adding it rounds to an integer."""
 ERF_BEND = 0.96
-"""Below this erf is computed as a polynomial of x and x**2."""
+"""The bound of x below which erf is a polynomial of x and x**2."""
 ERF_FLAT = 6.0
-"""Beyond this erf is 1."""
+"""The bound of x beyond which erf is 1."""
 
 
 def _pieces(m: Arithmetic, size: Numeric) -> tuple[Numeric, Numeric]:
-    """Return V and d of the module's docstring."""
+    """Return V and d, which the docstring of the module explains."""
     place = m.bits(size + 1.0) >> (m.mantissa - 3)
 
     def entry(row: int) -> Numeric:
@@ -66,7 +66,7 @@ def _pieces(m: Arithmetic, size: Numeric) -> tuple[Numeric, Numeric]:
 
 
 def _erfc_of_singles(m: Arithmetic, x: Numeric) -> Numeric:
-    """erfc in float32; subnormal results are computed as integers, which is as fast."""
+    """The function erfc in float32; subnormal results are computed as integers."""
     size = m.select(abs(x) > LAST["f4"], LAST["f4"], abs(x))
     magic, (high, low) = 1.5 * 2.0**m.mantissa, STEP
     shifted = m.fma(size * size, -PARTS * LOG2_E, magic)
@@ -88,7 +88,7 @@ def _erfc_of_singles(m: Arithmetic, x: Numeric) -> Numeric:
 
 
 def _erfc_of_doubles(m: Arithmetic, x: Numeric) -> Numeric:
-    """erfc in float64; two quotients share a division, whose error is found by multiplying back."""
+    """The function erfc in float64; two quotients share one division, whose error is corrected."""
     size = m.select(abs(x) > LAST["f8"], LAST["f8"], abs(x))
     high, low = LN2["f8"]
     square = size * size
@@ -111,12 +111,12 @@ def _erfc_of_doubles(m: Arithmetic, x: Numeric) -> Numeric:
 
 
 def erfc(m: Arithmetic, x: Numeric) -> Numeric:
-    """1 - erf(x)."""
+    """The complementary error function, 1 - erf(x)."""
     return _erfc_of_singles(m, x) if m.code == "f4" else _erfc_of_doubles(m, x)
 
 
 def _slope(m: Arithmetic, x: Numeric) -> Numeric:
-    """erf(x) / x - 1 for small x."""
+    """The value erf(x) / x - 1 for small x."""
     return m.polynomial(x * x, ERF[m.code])
 
 
@@ -132,7 +132,7 @@ def _erf_of_doubles(m: Arithmetic, x: Numeric) -> Numeric:
 
 
 def erf(m: Arithmetic, x: Numeric) -> Numeric:
-    """2 / sqrt(pi) times the integral of exp(-t**2) from 0 to x."""
+    """The error function: 2 / sqrt(pi) times the integral of exp(-t**2) from 0 to x."""
     if m.code == "f4":
         return piecewise(m, OF_ERF, ERF_PIECES[m.code], x)
     return _erf_of_doubles(m, x)

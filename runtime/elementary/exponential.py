@@ -1,11 +1,11 @@
-"""Exponentials and hyperbolic functions: powers of two and polynomials of the remainder r.
+"""Exponential and hyperbolic functions, by powers of two and polynomials of a remainder r.
 
-x = k log(2) + r, after W. J. Cody and W. Waite, "Software Manual for the Elementary Functions",
-1980, chapter 6.
+In these formulas, x = k log(2) + r, after Cody and Waite, "Software Manual for the Elementary
+Functions", 1980, chapter 6.
 
-2 sinh(x) = (2**k - 2**-k) cosh(r) + (2**k + 2**-k) sinh(r); for 2 cosh(x) the two factors change
-places. The factors are inexact only where 2**-k is below the last bit of 2**k; they multiply terms
-that are small beside 2**k. The last sum adds these terms, 2**k and 2**-k.
+2 sinh(x) = (2**k - 2**-k) cosh(r) + (2**k + 2**-k) sinh(r); for 2 cosh(x), the two factors are
+exchanged. The factors are inexact only if 2**-k is below the last bit of 2**k. They multiply terms
+that are small compared with 2**k. The last sum adds these terms, 2**k and 2**-k.
 """
 
 from axiomjit.runtime.elementary.arithmetic import LN2, LOG2_E, Arithmetic, Numeric
@@ -21,13 +21,13 @@ from axiomjit.runtime.elementary.tables import (
 )
 
 REACH = {"f4": (-104.0, 89.0), "f8": (-746.0, 710.0)}
-"""Below the first exp is 0, above the second infinite."""
+"""The bounds of x: below the first exp is 0, above the second it is infinite."""
 REACH2 = {"f4": (-150.5, 129.0), "f8": (-1076.0, 1025.0)}
-"""Below the first exp2 is 0, above the second infinite."""
+"""The bounds of x: below the first exp2 is 0, above the second it is infinite."""
 SMALL = {"f4": (-20.0, 89.0), "f8": (-44.0, 710.0)}
-"""Below the first exp(x) - 1 rounds to -1, above the second it is infinite."""
+"""The bounds of x: below the first exp(x) - 1 rounds to -1, above the second it is infinite."""
 NEAR = 0.45
-"""Below this size, exp(x) - 1 in float64 is the polynomial of x itself, with k = 0."""
+"""The size of x below which exp(x) - 1 in float64 is a polynomial of x, with k = 0."""
 ROUNDING_SHIFT = 0.085
 """log2(3/2) - 1/2: subtracted from x / log(2) before rounding, so that e**r is from 3/4 to 3/2.
 
@@ -35,15 +35,16 @@ Then r and e**r - 1 are below 1/2, and e**r - 1 is above -1/4: the units of thei
 small.
 """
 PRECISE_SHIFT = 0.0849625
-"""`ROUNDING_SHIFT` with more digits, so that e**r - 1 stays below 1/2, where floats are twice as
-far apart.
+"""The number `ROUNDING_SHIFT` with more digits, which keep e**r - 1 below 1/2.
+
+From 1/2 on, floats are twice as far apart.
 """
 SINH_REACH = {"f4": 89.7, "f8": 710.8}
-"""Beyond this sinh and cosh are infinite; half of their value here is finite."""
+"""The size of x beyond which sinh and cosh are infinite; half of their value there is finite."""
 TANH_FLAT = 22.0
-"""Beyond this tanh in float64 is 1."""
+"""The size of x beyond which tanh in float64 is 1."""
 SINH_SMALL = 0.5
-"""Below this sinh is the polynomial of x itself, with k = 0."""
+"""The size of x below which sinh is a polynomial of x, with k = 0."""
 
 
 def exp(m: Arithmetic, x: Numeric) -> Numeric:
@@ -66,7 +67,7 @@ def exp2(m: Arithmetic, x: Numeric) -> Numeric:
 def expm1(m: Arithmetic, x: Numeric) -> Numeric:
     """e**x - 1 = 2**k (e**r - 1) + (2**k - 1), where e**r is from 3/4 to 3/2.
 
-    So there is little cancellation. For small x, k is 0.
+    This formula has little cancellation. For small x, k is 0.
     """
     power = _expm1_of_singles if m.code == "f4" else _expm1_of_doubles
     return m.copysign(power(m, m.bounded(x, *SMALL[m.code])), x)
@@ -80,7 +81,7 @@ def _curve(m: Arithmetic, x: Numeric, whole: Numeric) -> Numeric:
 
 
 def _expm1_of_singles(m: Arithmetic, x: Numeric) -> Numeric:
-    """expm1 in float32: 2**k times e**r - 1 plus 1 - 2**-k, with the latter's rounding error."""
+    """The function expm1 in float32: 2**k ((e**r - 1) + (1 - 2**-k)), with rounding corrected."""
     whole = m.nearest_whole(m.fma(x, LOG2_E, -PRECISE_SHIFT), 1.0)[0]
     inverse = m.scaled(m.constant(-1.0), -whole)
     part = inverse + 1.0
@@ -89,7 +90,7 @@ def _expm1_of_singles(m: Arithmetic, x: Numeric) -> Numeric:
 
 
 def _expm1_of_doubles(m: Arithmetic, x: Numeric) -> Numeric:
-    """expm1 in float64: twice the half of it, since 2**k may be out of range."""
+    """The function expm1 in float64, computed as twice its half, since 2**k may be out of range."""
     far = abs(x) >= NEAR
     whole, half = m.nearest_power(x, LOG2_E, -1, ROUNDING_SHIFT)
     near = _curve(m, x, m.select(far, whole, 0.0))
@@ -99,7 +100,7 @@ def _expm1_of_doubles(m: Arithmetic, x: Numeric) -> Numeric:
 def _parts(m: Arithmetic, x: Numeric, far: Numeric | None = None) -> tuple[Numeric, ...]:
     """Return 2**k / 4, 2**-k / 4, r, r**3, p(r**2), cosh(r) - 1; sinh(r) is r + r**3 p(r**2).
 
-    |x| is k log(2) + r. Where `far` is given and false, r is |x|.
+    Here |x| is k log(2) + r; if `far` is given and false, r is |x|.
     """
     high, low = LN2[m.code]
     size = m.select(abs(x) > SINH_REACH[m.code], SINH_REACH[m.code], abs(x))
@@ -134,8 +135,8 @@ def cosh(m: Arithmetic, x: Numeric) -> Numeric:
 def _tanh_of_doubles(m: Arithmetic, size: Numeric) -> Numeric:
     """d / (d + 2) for d = e**(2 x) - 1 = 2**k (e**r - 1) + (2**k - 1), -0.01 < r < log(2).
 
-    With these r nothing cancels. The polynomial is of r / 2. A rough division computes the rounding
-    error of the quotient, which is added.
+    For these r, no terms cancel. The polynomial is evaluated at r / 2. An approximate division
+    gives the rounding error of the quotient, which is added.
     """
     high, low = LN2[m.code]
     whole, scale = m.nearest_power(size, 2.0 * LOG2_E, 0, 0.49)

@@ -10,15 +10,15 @@ from axiomjit.runtime.elementary.tables import (
 )
 
 FAR = {"f4": 2.0**20, "f8": 2.0**40}
-"""From here on x + sqrt(x**2 + 1) rounds to 2 x."""
+"""The number from which on x + sqrt(x**2 + 1) rounds to 2 x."""
 EDGE = {"f4": 2.0**-26, "f8": 2.0**-55}
-"""Less than the distance from 1 to the next smaller float: x - 1 + EDGE is positive for x = 1."""
+"""A number below the distance of floats near 1, so that x - 1 + EDGE is positive for x = 1."""
 
 Triple = tuple[Numeric, Numeric, Numeric]
 
 
 def _added_root(m: Arithmetic, x: Numeric, square: Numeric, square_low: Numeric = None) -> Triple:
-    """Return x + sqrt(square + square_low) as three terms, each small beside the one before.
+    """Return x + sqrt(square + square_low) as three terms; each is small compared with the last.
 
     The sum is at least 2 x. The last term is the rounding error of the root; it is small, so a
     rough inverse of the root is accurate enough.
@@ -31,9 +31,9 @@ def _added_root(m: Arithmetic, x: Numeric, square: Numeric, square_low: Numeric 
 
 
 def _far(m: Arithmetic, x: Numeric, total: Numeric, low: Numeric) -> Triple:
-    """Return `total`, `low` and the multiple of log(2) to add; x, 0 and 1 for x beyond FAR.
+    """Return `total`, `low` and the multiple of log(2) to add; for x beyond FAR, x, 0 and 1.
 
-    Beyond FAR the sum is 2 x.
+    Beyond FAR, the sum is 2 x.
     """
     far = x > FAR[m.code]
     ones = m.select(far, m.constant(1.0), 0.0)
@@ -41,7 +41,7 @@ def _far(m: Arithmetic, x: Numeric, total: Numeric, low: Numeric) -> Triple:
 
 
 def arcsinh(m: Arithmetic, x: Numeric) -> Numeric:
-    """log(|x| + sqrt(x**2 + 1))."""
+    """The inverse hyperbolic sine: log(|x| + sqrt(x**2 + 1)), with the sign of x."""
     size = abs(x)
     square = m.fma(size, size, 1.0)
     total, low, less = _added_root(m, size, square, m.fma(size, size, 1.0 - square))
@@ -62,9 +62,10 @@ def arccosh(m: Arithmetic, x: Numeric) -> Numeric:
 def arctanh(m: Arithmetic, x: Numeric) -> Numeric:
     """The inverse hyperbolic tangent: half the logarithm of (1 + x) / (1 - x).
 
-    With q = (1 + x) v / (1 - x) and s = (q - 1) / (q + 1) it is k log(2) / 2 - log(c) / 2 +
-    artanh(s), where v = 2**-k c. k and c, from a table, are found by the bits of 1 + x and 1 - x. c
-    has few bits, so v + 1 and v - 1 are exact; if x >= 1/2, v + (1 - x) and v - (1 - x) are.
+    With q = (1 + x) v / (1 - x) and s = (q - 1) / (q + 1), the result is k log(2) / 2 - log(c) / 2
+    + artanh(s), where v = 2**-k c. The bits of 1 + x and 1 - x give k, and the index of c in a
+    table. c has few bits, so v + 1 and v - 1 are exact; if x >= 1/2, v + (1 - x) and v - (1 - x)
+    are exact.
     """
     size = abs(x)
     below = 1.0 - size
@@ -86,18 +87,19 @@ def arctanh(m: Arithmetic, x: Numeric) -> Numeric:
 
 
 LARGE, SMALL, SCALE = 2.0**500, 2.0**-450, 2.0**600
-"""Operands from SMALL to LARGE have squares in the range of float64; others are scaled."""
+"""The range of operands whose squares are in the range of float64; others are scaled."""
 LEAST_POWER, LARGEST_POWER = 2.0**-126, 2.0**126
-"""Powers of 2 between these have inverses that are normal numbers of float32."""
+"""The range of powers of 2 whose inverses are normal numbers of float32."""
 NOTHING = 2.0**-60
-"""Replaces smaller numbers: its square is normal, and does not change the square of 2**-23."""
+"""The number that replaces smaller numbers; its square is normal and negligible."""
 
 
 def _hypot_of_singles(m: Arithmetic, larger: Numeric, smaller: Numeric) -> Numeric:
     """sqrt(a**2 + b**2) in float32: a rounded root, corrected by the error of its square.
 
-    C. F. Borges, "An improved algorithm for hypot(a, b)", 2019. Operands are scaled by a power of 2
-    that brings the larger one to [1, 2). If that is infinite or NaN, so is one of the terms.
+    The method is from Borges, "An improved algorithm for hypot(a, b)", 2019. Operands are scaled by
+    a power of 2, so that the larger one is in [1, 2). If the larger one is infinite or NaN, so is
+    one of the terms.
     """
     exponent = m.number(m.bits(larger) & m.bits(m.constant(INFINITY)))
     power = m.bounded(exponent, LEAST_POWER, LARGEST_POWER)
@@ -121,7 +123,7 @@ def _hypot_of_doubles(m: Arithmetic, larger: Numeric, smaller: Numeric) -> Numer
 
 
 def hypot(m: Arithmetic, x: Numeric, y: Numeric) -> Numeric:
-    """sqrt(x**2 + y**2)."""
+    """The length of the vector (x, y): sqrt(x**2 + y**2)."""
     x, y = abs(x), abs(y)
     infinite = (x == INFINITY) | (y == INFINITY)
     of_sizes = _hypot_of_singles if m.code == "f4" else _hypot_of_doubles

@@ -1,19 +1,19 @@
-"""Inverse trigonometric functions: an angle (from a table, 0 or pi / 2) and a polynomial."""
+"""Inverse trigonometric functions, as an angle (0, pi / 2, or from a table) plus a polynomial."""
 
 from axiomjit.runtime.elementary.arithmetic import HALF_PI, INFINITY, NAN, Arithmetic, Numeric
 from axiomjit.runtime.elementary.tables import ARC_ANGLES, ARC_POINTS, ARCSIN, ARCTAN
 
 FAR = {"f4": 2.0**30, "f8": 2.0**60}
-"""The arc tangent of numbers from here on rounds to pi / 2."""
+"""The number from which on the arc tangent rounds to pi / 2."""
 COUNT = 16
-"""Points in the table: 0, and two per power of 2 from FIRST to LAST."""
+"""The number of points in the table: 0, and two per power of 2 from FIRST to LAST."""
 FIRST, LAST = 1 / 16, 12.0
 LEAD_OF_FIRST = 6
 """The index of FIRST in an unrotated table: `bits(FIRST) >> mantissa - 1`, modulo COUNT."""
 
 
 def _rotated(table: tuple[float, ...], place: int) -> tuple[float, ...]:
-    """The table with each run of COUNT numbers rotated by `place`."""
+    """The table with each group of COUNT numbers rotated by `place`."""
     parts = (table[k : k + COUNT] for k in range(0, len(table), COUNT))
     return tuple(part[(k - place) % COUNT] for part in parts for k in range(COUNT))
 
@@ -26,7 +26,7 @@ def _arc(m: Arithmetic, q: Numeric, lost: Numeric | None = None) -> Numeric:
 
 
 def arctan(m: Arithmetic, x: Numeric) -> Numeric:
-    """The sum of the arc tangents of a table's c near |x| and of (|x| - c) / (1 + |x| c)."""
+    """The arc tangent: that of c, from a table, plus that of (|x| - c) / (1 + |x| c)."""
     points, angles = (
         _rotated(table[m.code][:COUNT], LEAD_OF_FIRST) for table in (ARC_POINTS, ARC_ANGLES)
     )
@@ -40,7 +40,7 @@ def arctan(m: Arithmetic, x: Numeric) -> Numeric:
 def _scaled(m: Arithmetic, rise: Numeric, run: Numeric) -> tuple[Numeric, Numeric]:
     """Multiply two positive numbers by a power of 2 so that the larger one is in [2, 4).
 
-    An infinite number becomes 4, and a finite one beside it 0. A run of 0 becomes a tiny number.
+    An infinite number becomes 4, and a finite number with it 0. A `run` of 0 becomes a tiny number.
     """
     exponents = m.bits(m.constant(INFINITY))
     larger = m.bounded(m.select(run > rise, run, rise), 2.0 ** (1 - m.bias), INFINITY)
@@ -50,10 +50,10 @@ def _scaled(m: Arithmetic, rise: Numeric, run: Numeric) -> tuple[Numeric, Numeri
 
 
 def arctan2(m: Arithmetic, y: Numeric, x: Numeric) -> Numeric:
-    """The angle of the point (x, y): arctan(|y| / |x|), or pi minus it for negative x; y's sign.
+    """The angle of the point (x, y): arctan(|y| / |x|), or pi minus it if x is negative.
 
-    The table's point c is found by the difference of the bits of rise and run, which is roughly the
-    logarithm of their quotient.
+    The result has the sign of y. The difference of the bits of rise and run, which is roughly the
+    logarithm of their quotient, gives the index of c in a table.
     """
     points, angles = (_rotated(table[m.code], -COUNT // 2) for table in (ARC_POINTS, ARC_ANGLES))
     rise, run = _scaled(m, abs(y), abs(x))
@@ -72,10 +72,10 @@ def arctan2(m: Arithmetic, y: Numeric, x: Numeric) -> Numeric:
 
 
 def _half_angle(m: Arithmetic, x: Numeric) -> tuple[Numeric, Numeric, Numeric, Numeric]:
-    """Return a mask of |x| > 1/2; z; 2 sqrt(z); and the rounding error of the latter.
+    """Return a mask of |x| > 1/2, z, 2 sqrt(z), and the rounding error of 2 sqrt(z).
 
-    z is (1 - |x|) / 2 where |x| > 1/2, else x**2. In float64 the error is returned as 0: its bound
-    has room for it.
+    z is (1 - |x|) / 2 if |x| > 1/2, otherwise x**2. In float64 the error is returned as 0, since it
+    does not matter for the error bound.
     """
     size = abs(x)
     far = size > 0.5
@@ -87,15 +87,18 @@ def _half_angle(m: Arithmetic, x: Numeric) -> tuple[Numeric, Numeric, Numeric, N
 
 
 def _compensated_sum(m: Arithmetic, base: Numeric, main: Numeric, rest: Numeric) -> Numeric:
-    """base + main + rest, with the rounding error of base + main; base is 0 or the largest."""
+    """The sum base + main + rest, with the rounding error of base + main corrected.
+
+    `base` is 0 or the largest of the terms.
+    """
     total = base + main
     return total + (((base - total) + main) + rest)
 
 
 def arcsin(m: Arithmetic, x: Numeric) -> Numeric:
-    """The arc sine: a(|x|) up to 1/2, else pi / 2 - 2 a(sqrt((1 - |x|) / 2)), with x's sign.
+    """The arc sine: a(|x|) up to 1/2, above pi / 2 - 2 a(sqrt((1 - |x|) / 2)), with x's sign.
 
-    Here a(q) = q + q**3 p(q**2) is the arc sine of q up to 1/2.
+    Here a(q) = q + q**3 p(q**2) is the arc sine of q for q up to 1/2.
     """
     high, low = HALF_PI[m.code]
     far, z, side, lost = _half_angle(m, x)
@@ -107,7 +110,7 @@ def arcsin(m: Arithmetic, x: Numeric) -> Numeric:
 def arccos(m: Arithmetic, x: Numeric) -> Numeric:
     """The arc cosine, by a(q) of `arcsin`: pi / 2 - a(x) for |x| up to 1/2.
 
-    Beyond, it is s = 2 a(sqrt((1 - |x|) / 2)), or pi - s for negative x.
+    For larger |x|, the result is s = 2 a(sqrt((1 - |x|) / 2)), or pi - s for negative x.
     """
     high, low = HALF_PI[m.code]
     far, z, side, lost = _half_angle(m, x)

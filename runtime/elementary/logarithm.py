@@ -1,12 +1,12 @@
-"""Logarithms, powers and roots, by tables that are short enough for registers.
+"""Logarithms, powers and cube roots, by tables that are short enough for registers.
 
 Logarithms: x = 2**k m with 1 <= m < 2, and r = m c - 1, where c is about 1 / m, from a table. Then
-log(x) = k log(2) - log(c) + log(1 + r), the last term by a polynomial. Near powers of 2, c is 1 or
-1/2, so that r and log(x) become small together. P. T. P. Tang, "Table-driven implementation of the
-logarithm function in IEEE floating-point arithmetic", ACM TOMS 16, 1990.
+log(x) = k log(2) - log(c) + log(1 + r); a polynomial gives the last term. Near powers of 2, c is 1
+or 1/2, so that both r and log(x) become small. The method is from Tang, "Table-driven
+implementation of the logarithm function in IEEE floating-point arithmetic", ACM TOMS 16, 1990.
 
-Powers: x**y = 2**(y log2 |x|), with the logarithm as a sum of two floats, and m c exact (P. T. P.
-Tang, "Table-lookup algorithms for elementary functions and their error analysis", 1991).
+Powers: x**y = 2**(y log2 |x|), with the logarithm as a sum of two floats, and m c exact (Tang,
+"Table-lookup algorithms for elementary functions and their error analysis", 1991).
 """
 
 from collections.abc import Callable
@@ -28,16 +28,16 @@ from axiomjit.runtime.elementary.exponential import REACH, REACH2, exp, exp2
 
 UnaryRecipe = Callable[[Arithmetic, Numeric], Numeric]
 SMALL = 2.0**-54
-"""Below this log(1 + x) is x."""
+"""The number below which log(1 + x) is x."""
 LARGEST = {"f4": 3.4028234663852886e38, "f8": 1.7976931348623157e308}
-"""The largest finite number."""
+"""For each precision, the largest finite number."""
 QUARTERS = 2
-"""The number of mantissa bits in the index of a cube root's table."""
+"""The number of mantissa bits in the index of the tables of cube roots."""
 EXACTLY_1: ByPrecision = {"f4": (1.0, 0.0), "f8": (1.0, 0.0)}
 
 
 class Base(NamedTuple):
-    """The tables of one base: logarithms of e, 2 and 1 / c as sums of two, and a polynomial."""
+    """The tables of one base: logarithms of e, 2 and 1 / c as sums of two floats; a polynomial."""
 
     name: str
     of_e: ByPrecision
@@ -45,7 +45,7 @@ class Base(NamedTuple):
     high: ByPrecision
     low: ByPrecision
     near_1: ByPrecision
-    """(log(1 + r) - log(e) r) / r**2."""
+    """The coefficients of the polynomial (log(1 + r) - log(e) r) / r**2."""
 
 
 E = Base(
@@ -75,16 +75,16 @@ TEN = Base(
 
 
 def _inverse(m: Arithmetic, x: Numeric) -> Numeric:
-    """c of the module's docstring, by the mantissa of x."""
+    """The factor c of the module's docstring for the mantissa of x."""
     return m.looked_up("inverse", tables.INVERSE[m.code], x)
 
 
 def terms(
     m: Arithmetic, base: Base, exponent: Numeric, x: Numeric, r: Numeric
 ) -> tuple[Numeric, Numeric]:
-    """Return exponent * log(2) - log(c) + log(1 + r) - r log(e) as a sum of two, for the c of x.
+    """Return exponent * log(2) - log(c) + log(1 + r) - r log(e) as a sum of two floats.
 
-    The caller adds r log(e), the largest term near 1.
+    Here c is the factor for x. The caller adds r log(e), the largest term near 1.
     """
     two, two_low = base.of_two[m.code]
     whole = m.fma(exponent, two, m.looked_up(base.name, base.high[m.code], x))
@@ -120,12 +120,15 @@ def log10(m: Arithmetic, x: Numeric) -> Numeric:
 
 
 def inverse_of(m: Arithmetic, x: Numeric, exponent: Numeric) -> Numeric:
-    """v = 2**-exponent c, so that x v is near 1."""
+    """The factor v = 2**-exponent c, for which x v is near 1."""
     return m.scaled(_inverse(m, x), -exponent)
 
 
 def sum_of_parts(m: Arithmetic, whole: Numeric, high: Numeric, low: Numeric) -> Numeric:
-    """whole + high + low, where `whole` is 0 or the largest; float32 keeps a rounding error."""
+    """The sum whole + high + low, where `whole` is 0 or the largest term.
+
+    In float32, the rounding error of whole + high is corrected.
+    """
     if m.code == "f8":
         return whole + (high + low)
     first = whole + high
@@ -135,7 +138,7 @@ def sum_of_parts(m: Arithmetic, whole: Numeric, high: Numeric, low: Numeric) -> 
 def of_sum(
     m: Arithmetic, total: Numeric, lost: Numeric, doublings: Numeric, less: Numeric = None
 ) -> Numeric:
-    """log(2**doublings (total + lost + less)) of a positive total; `less` is far below `lost`."""
+    """The value log(2**doublings (total + lost + less)) for positive total and tiny `less`."""
     exponent = m.binade(total)
     v = inverse_of(m, total, exponent)
     high = m.fma(total, v, -1.0)
@@ -146,9 +149,9 @@ def of_sum(
 
 
 def _of_one_more(m: Arithmetic, base: Base, x: Numeric) -> tuple[Numeric, Numeric, Numeric]:
-    """Return two terms and r: log(1 + x) is the sum of the terms, plus r log(e).
+    """Return two terms and r, for which log(1 + x) is the sum of the terms plus r log(e).
 
-    r is (1 + x) v - 1, computed as x v + (v - 1). v - 1 is exact unless k is so large that its
+    r is (1 + x) v - 1, computed as x v + (v - 1). v - 1 is exact, unless k is so large that the
     error does not matter.
     """
     total = x + 1.0
@@ -159,13 +162,13 @@ def _of_one_more(m: Arithmetic, base: Base, x: Numeric) -> tuple[Numeric, Numeri
 
 
 def log1p(m: Arithmetic, x: Numeric) -> Numeric:
-    """log(1 + x)."""
+    """The natural logarithm of 1 + x."""
     whole, rest, r = _of_one_more(m, E, x)
     return m.copysign(m.log_limits(x + 1.0, sum_of_parts(m, whole, r, rest)), x)
 
 
 def log2_1p(m: Arithmetic, x: Numeric) -> Numeric:
-    """log2(1 + x) of finite numbers x >= 0; accurate enough in float64 only."""
+    """The value log2(1 + x) for finite x >= 0, which is accurate enough only in float64."""
     whole, rest, r = _of_one_more(m, TWO, x)
     return whole + m.fma(r, TWO.of_e[m.code][0], rest)
 
@@ -182,7 +185,7 @@ def _sum(
     """The larger operand plus log(1 + power(-|x - y|)); float32 is computed in float64.
 
     `log` is a recipe of log(1 + x), which is x * unit near 0; power(reach) is 0. No intermediate
-    result is subnormal unless the result is, because subnormals are slow.
+    value is subnormal unless the result is, because subnormal numbers are slow.
     """
     w, wide_x, wide_y = m.wide, m.widened(x), m.widened(y)
     larger = w.select(wide_x > wide_y, wide_x, wide_y)
@@ -197,12 +200,12 @@ def _sum(
 
 
 def logaddexp(m: Arithmetic, x: Numeric, y: Numeric) -> Numeric:
-    """log(e**x + e**y)."""
+    """The function log(e**x + e**y)."""
     return _sum(m, x, y, exp, REACH[m.code][0], log1p, 1.0)
 
 
 def logaddexp2(m: Arithmetic, x: Numeric, y: Numeric) -> Numeric:
-    """log2(2**x + 2**y)."""
+    """The function log2(2**x + 2**y)."""
     return _sum(m, x, y, exp2, REACH2[m.code][0], log2_1p, LOG2_E)
 
 
@@ -222,10 +225,11 @@ def cbrt(m: Arithmetic, x: Numeric) -> Numeric:
 
 
 def _log2(m: Arithmetic, size: Numeric) -> tuple[Numeric, Numeric]:
-    """log2 as a sum of two floats, with a relative error of about 2**-64 (float32: 2**-34).
+    """The value log2 as a sum of two floats, with a relative error of about 2**-64.
 
-    m = c (1 + d), log(1 + d) = d - d**2 / 2 + d**3 q(d); d is exact, and so are the first two
-    terms, as a sum of two floats. For 0 and infinity the first float is infinite.
+    In float32 the error is about 2**-34. Here m = c (1 + d) and log(1 + d) = d - d**2 / 2 + d**3
+    q(d). d is exact, and so is the sum of the first two terms, as two floats. For 0 and infinity,
+    the first float is infinite.
     """
     mantissa = m.significand(size)
     whole = m.binade(size) + m.looked_up("power_log2", tables.POWER_LOG2[m.code], mantissa)
@@ -245,7 +249,7 @@ def _log2(m: Arithmetic, size: Numeric) -> tuple[Numeric, Numeric]:
 
 
 def _size(m: Arithmetic, size: Numeric, y: Numeric) -> Numeric:
-    """size**y for size >= 0 other than 1, and y other than 0."""
+    """The power size**y for size >= 0 other than 1, and y other than 0."""
     high, low = _log2(m, size)
     product = y * high
     limited = m.bounded(product, *REACH2[m.code])
@@ -256,7 +260,7 @@ def _size(m: Arithmetic, size: Numeric, y: Numeric) -> Numeric:
 
 
 def power(m: Arithmetic, x: Numeric, y: Numeric) -> Numeric:
-    """x**y with the limits of C's pow."""
+    """The power x**y, with the special values of C's `pow`."""
     size = abs(x)
     result = m.select((y != 0.0) & (size != 1.0), _size(m, size, y), 1.0)
     broken, half = m.rint(y) != y, y * 0.5

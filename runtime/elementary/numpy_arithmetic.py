@@ -1,7 +1,7 @@
-"""Recipes in NumPy, with the same bits as compiled ones: plain source runs them.
+"""The arithmetic that runs recipes in NumPy, with the same bits as compiled recipes.
 
-Values are NumPy scalars or arrays. NumPy has every operation except fused multiply-add, which is
-built here from exact ones.
+Values are NumPy scalars or arrays. NumPy has every operation except fused multiply-add, which this
+module builds from exact operations.
 """
 
 from collections.abc import Callable
@@ -12,20 +12,21 @@ import numpy as np
 from axiomjit.runtime.elementary.arithmetic import Arithmetic, Numeric, two_sum
 
 _SAFE = 2.0**400
-"""`_fma_of_doubles` stays in float64's range for operands between this and its reciprocal."""
+"""The bound of operands, with its reciprocal, for which `_fma_of_doubles` cannot overflow."""
 
 
 def _to_odd(total: Any, rest: Any) -> Any:
-    """total + rest rounded to odd: if the sum is inexact, the neighbour whose last bit is 1."""
+    """The sum total + rest, rounded to odd: if it is inexact, the neighbour ending in 1."""
     bits = np.asarray(total).view(np.int64)
     off = np.isfinite(total) & (rest != 0.0) & (bits & 1 == 0)
     return np.where(off, np.nextafter(total, np.where(rest > 0.0, np.inf, -np.inf)), total)
 
 
 def _fma_of_singles(a: Any, b: Any, c: Any) -> Any:
-    """fma of float32: the product is exact in float64, the sum is rounded to odd there.
+    """The value a * b + c of float32, rounded once.
 
-    So the conversion to float32 is the only rounding.
+    The product is exact in float64, and the sum is rounded to odd in float64, so that the
+    conversion to float32 is the only rounding.
     """
     product = np.asarray(a, np.float64) * np.asarray(b, np.float64)
     return _to_odd(*two_sum(product, np.asarray(c, np.float64))).astype(np.float32)[()]
@@ -46,7 +47,7 @@ def _two_product(a: Any, b: Any) -> tuple[Any, Any]:
 
 
 def fma_of_integers(a: float, b: float, c: float) -> float:
-    """a * b + c of Python floats, rounded once by a division of Python integers."""
+    """The value a * b + c of Python floats, rounded once, by a division of Python integers."""
     if not (np.isfinite(a) and np.isfinite(b)):
         return a * b + c
     if not np.isfinite(c):
@@ -65,9 +66,10 @@ _BY_INTEGERS = np.frompyfunc(fma_of_integers, 3, 1)
 
 
 def _fma_of_doubles(a: Any, b: Any, c: Any) -> Any:
-    """fma of float64, with one rounding.
+    """The value a * b + c of float64, rounded once.
 
-    Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums", 2008, figure 4.
+    The method is from Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums", 2008,
+    figure 4.
     """
     shape = np.broadcast_shapes(*map(np.shape, (a, b, c)))
     a, b, c = (np.broadcast_to(v, shape).astype(np.float64) for v in (a, b, c))
@@ -86,7 +88,7 @@ def _fma_of_doubles(a: Any, b: Any, c: Any) -> Any:
 
 
 class NumpyArithmetic(Arithmetic):
-    """Arithmetic on NumPy scalars and arrays."""
+    """The arithmetic of NumPy scalars and arrays."""
 
     def __init__(self, code: str) -> None:
         """Compute in a dtype: "f4" or "f8"."""
@@ -99,7 +101,7 @@ class NumpyArithmetic(Arithmetic):
         return self.float_type(value)
 
     def fma(self, a: Numeric, b: Numeric, c: Numeric) -> Numeric:
-        """a * b + c, rounded once; one operand may be a Python float."""
+        """Return a * b + c, rounded once; one operand may be a Python float."""
         operands = [self.float_type(v) if isinstance(v, float) else v for v in (a, b, c)]
         if self.code == "f4":
             return _fma_of_singles(*operands)
@@ -108,37 +110,37 @@ class NumpyArithmetic(Arithmetic):
         return _fma_of_doubles(*operands)
 
     def select(self, condition: Numeric, yes: Numeric, no: Numeric) -> Numeric:
-        """`yes` if the condition holds, else `no`; one of them may be a Python number."""
+        """Return `yes` if the condition holds, else `no`; either may be a Python number."""
         like = no if isinstance(yes, float | int) and not isinstance(yes, np.generic) else yes
         chosen: Any = np.where(condition, yes, no)
         return chosen.astype(like.dtype)[()]
 
     def sqrt(self, x: Numeric) -> Numeric:
-        """The square root."""
+        """Return the square root."""
         return np.sqrt(x)
 
     def rint(self, x: Numeric) -> Numeric:
-        """The nearest integer as a float, ties to even."""
+        """Return the nearest integer as a float; ties go to even."""
         return np.rint(x)
 
     def copysign(self, x: Numeric, sign: Numeric) -> Numeric:
-        """x with the sign bit of `sign`."""
+        """Return x with the sign bit of `sign`."""
         return np.copysign(x, sign)
 
     def bits(self, x: Numeric) -> Numeric:
-        """The bits of a float as a signed integer."""
+        """Return the bits of a float as a signed integer."""
         return x.view(self.int_type)
 
     def number(self, bits: Numeric) -> Numeric:
-        """The float with these bits."""
+        """Return the float with these bits."""
         return bits.view(self.float_type)
 
     def to_float(self, whole: Numeric) -> Numeric:
-        """An integer as a float."""
+        """Return an integer as a float."""
         return whole.astype(self.float_type)
 
     def narrowed(self, x: Numeric) -> Numeric:
-        """A value of `wide` rounded to float32."""
+        """Return a value of `wide`, rounded to float32."""
         return x.astype(np.float32)
 
     def beyond(
@@ -149,12 +151,12 @@ class NumpyArithmetic(Arithmetic):
         name: str,
         recipe: Callable[[Arithmetic, Numeric], Numeric],
     ) -> Numeric:
-        """Return recipe(x) where |x| > bound, else `usual`."""
+        """Return recipe(x) for elements with |x| > bound, and `usual` for other elements."""
         needed = abs(x) > bound
         return self.select(needed, recipe(self, x), usual) if np.any(needed) else usual
 
     def entry(self, name: str, table: tuple[float, ...], index: Numeric) -> Numeric:
-        """Return table[index]; an index out of range, whose result is not used, is clipped."""
+        """Return table[index]; an index out of range is limited, since its result is not used."""
         return np.asarray(table, self.float_type)[np.clip(index, 0, len(table) - 1)]
 
     @property
@@ -163,5 +165,5 @@ class NumpyArithmetic(Arithmetic):
         return NumpyArithmetic("f8")
 
     def widened(self, x: Numeric) -> Numeric:
-        """A float of this precision, or of float32, converted to float64: a value of `wide`."""
+        """Return a float, converted to float64, as a value of `wide`."""
         return x.astype(np.float64)

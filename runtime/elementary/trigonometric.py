@@ -1,10 +1,10 @@
-"""sin, cos, tan: x minus a multiple of pi / 2, which has three parts, then a polynomial.
+"""The functions sin, cos and tan, by a polynomial of x minus a multiple of pi / 2.
 
-Fused multiply-add makes the first subtraction exact (the parts of W. J. Cody and W. Waite must be
-shorter). Numbers beyond REACH are reduced by `quarter_turns`; in float32 they are computed in
-float64.
+pi / 2 is a sum of three parts. Fused multiply-add makes the first subtraction exact (without it,
+the parts of Cody and Waite are shorter). Numbers beyond REACH are reduced by `quarter_turns`; for
+float32 this is computed in float64.
 
-Quarter turns are x * 2 / pi modulo 4, after M. Payne and R. Hanek, "Radian reduction for
+The number of quarter turns is x * 2 / pi modulo 4, after Payne and Hanek, "Radian reduction for
 trigonometric functions", SIGNUM Newsletter 18, 1983. x is an integer times 2**s; a table has 2**s *
 2 / pi modulo 4 for every 16th s, as a sum of four floats.
 """
@@ -16,7 +16,7 @@ from axiomjit.runtime.elementary.arithmetic import HALF_PI, Arithmetic, Numeric,
 from axiomjit.runtime.elementary.tables import COS, SIN, TAN
 
 REACH = {"f4": 2.0**17, "f8": 2.0**45}
-"""Up to this size the rounding errors of a reduction by three parts are small enough."""
+"""The size up to which a reduction by three parts is accurate enough."""
 HALF_PIS = {
     "f4": (1.570796251296997, 7.549789415861596e-08, 5.390302529957765e-15),
     "f8": (1.5707963267948966, 6.123233995736765e-17, 1.082856673921914e-32),
@@ -32,15 +32,15 @@ TWO_OVER_PI_BITS = int(
     "7527bac7ebe5f17b3d0739f78a5292ea6bfb5fb11f8d5d0856033046fc7b6bab",
     16,
 )
-"""2 / pi times 2**1216."""
+"""The integer 2 / pi times 2**1216."""
 FRACTION_BITS, ROW_STEP, FIRST_EXPONENT = 1216, 16, 44
-"""Fraction bits of TWO_OVER_PI_BITS; exponents per row of the table; the smallest exponent."""
+"""The fraction bits of TWO_OVER_PI_BITS, the exponents per row of the table, and the smallest."""
 ROW_PARTS = 4
 LAST_ROW = (1024 - FIRST_EXPONENT) // ROW_STEP
 
 
 def _row(power: int) -> list[float]:
-    """2**power * 2 / pi modulo 4, plus 4, as a sum of ROW_PARTS floats."""
+    """A row of the table: 2**power * 2 / pi modulo 4, plus 4, as a sum of ROW_PARTS floats."""
     one = 1 << FRACTION_BITS + 8
     rest = (TWO_OVER_PI_BITS << power + 8) % (4 * one) + 4 * one
     parts = []
@@ -53,7 +53,7 @@ def _row(power: int) -> list[float]:
 
 @cache
 def turns_table() -> tuple[float, ...]:
-    """All rows, concatenated."""
+    """All rows of the table, one after the other."""
     return tuple(
         part for row in range(LAST_ROW + 1) for part in _row(row * ROW_STEP + FIRST_EXPONENT - 52)
     )
@@ -62,7 +62,7 @@ def turns_table() -> tuple[float, ...]:
 def quarter_turns(
     m: Arithmetic, x: Numeric, nearest: Callable[[Numeric], Numeric]
 ) -> tuple[Numeric, Numeric, Numeric]:
-    """Return the number of quarter turns modulo 4, and the remaining angle as a sum of two floats.
+    """Return the quarter turns of x modulo 4, and the remaining angle as a sum of two floats.
 
     x is a float64 of at least 2**FIRST_EXPONENT. `nearest` rounds a number from -6 to 6.
     """
@@ -88,9 +88,9 @@ def quarter_turns(
 
 
 def _reduced(m: Arithmetic, x: Numeric) -> tuple[Numeric, Numeric, Numeric]:
-    """Return the integer nearest to x / (pi / 2), and the remaining angle as a difference r - off.
+    """Return the integer nearest to x / (pi / 2), and the remaining angle as r - off.
 
-    `off` is 0, not -0, where x is a zero: so the sine of -0 is -0.
+    If x is a zero, `off` is 0 and not -0, so that the sine of -0 is -0.
     """
     large, middle, small = HALF_PIS[m.code]
     whole, quarters = m.nearest_whole(x, TWO_OVER_PI)
@@ -100,7 +100,7 @@ def _reduced(m: Arithmetic, x: Numeric) -> tuple[Numeric, Numeric, Numeric]:
 
 
 def _sine(m: Arithmetic, quarters: Numeric, r: Numeric, off: Numeric) -> Numeric:
-    """sin(r - off + quarters * pi / 2) for |r| <= pi / 4."""
+    """The value sin(r - off + quarters * pi / 2) for |r| <= pi / 4."""
     z = m.fma(r, r, -((r + r) * off))
     sine = r - m.fma(r * z, m.polynomial(z, SIN[m.code]), off)
     cosine = m.fma(z, m.polynomial(z, (-0.5, *COS[m.code])), 1.0)
@@ -109,7 +109,7 @@ def _sine(m: Arithmetic, quarters: Numeric, r: Numeric, off: Numeric) -> Numeric
 
 
 def _tangent(m: Arithmetic, odd: Numeric, r: Numeric, off: Numeric) -> Numeric:
-    """tan(r - off) for |r| <= pi / 4, or -1 / tan(r - off) if the integer `odd` is odd.
+    """The value tan(r - off) for |r| <= pi / 4, or -1 / tan(r - off) if the integer `odd` is odd.
 
     In float32 the rounding errors of r**2 and of the tangent are corrected, since they could exceed
     the error bound.

@@ -1,4 +1,4 @@
-"""Execution of plans: arguments bound, kernels called in chunks on threads, library calls.
+"""The execution of plans: kernels are called in chunks on threads, and libraries are called.
 
 May import `base`, `symbolic`, `passes.ir`, `runtime.memory`, `runtime.codegen`,
 `runtime.native_call`.

@@ -1,4 +1,4 @@
-"""Runs plans: in Python, or in one native call.
+"""Run plans, in Python or in one native call.
 
 A plan is prepared once, then bound to the lengths of calls. To add a kind of step, add a record to
 `passes/ir/plan_ir.py` and a row to `STEP_KINDS`. Only this package converts elements to bytes and
@@ -53,21 +53,21 @@ if TYPE_CHECKING:  # imported when a plan gets a native call
 
 
 def _library_call(step: Call, plan: PlanForm) -> StepForm:
-    """The form of a library call; the first plan with one imports its module."""
+    """The form of a library call; the first library call imports the module."""
     late = lazy_import("axiomjit.runtime.execution.library_calls")
     form: StepForm = late.CallForm(step, plan)
     return form
 
 
 def _region_step(step: Repeat | Branch, plan: PlanForm) -> StepForm:
-    """The form of a loop or branch; the first plan with one imports its module."""
+    """The form of a loop or branch; the first loop or branch imports the module."""
     late = lazy_import("axiomjit.runtime.execution.repeats")
     form: StepForm = late.RegionForm(step, plan, [PlanForm(body) for body in step.bodies])
     return form
 
 
 class ContinuationForm(StepForm):
-    """The steps of a plan after the count of a data-dependent length, as a separate plan."""
+    """The form of all steps after the count of a data-dependent length, as a separate plan."""
 
     __slots__ = ("buffers", "later", "step")
 
@@ -78,20 +78,20 @@ class ContinuationForm(StepForm):
 
     @property
     def launches(self) -> list[LaunchForm]:
-        """The launches of kernels after the count."""
+        """The launches of kernels in the steps after the count."""
         return self.later.launches
 
     def bind(self, values: Values, lengths: Mapping[Symbol, int]) -> Continuation:
-        """The continuation, which binds the steps when the count is known."""
+        """The continuation, which binds its steps when the count is known."""
         return Continuation(self, lengths)
 
     def of_words(self, values: Values, lengths: Mapping[Symbol, int]) -> BoundStep | None:
-        """None: the steps are bound to a count."""
+        """None, since the steps must be bound to a count."""
         return None
 
 
 class Continuation(BoundStep):
-    """Computes a count, then runs the steps after it, which are bound once per count."""
+    """A bound step that reads a count, then runs the later steps, bound once per count."""
 
     __slots__ = ("_lengths", "_plans", "count", "form")
 
@@ -102,16 +102,16 @@ class Continuation(BoundStep):
 
     @property
     def handles(self) -> Sequence[KernelHandle]:
-        """The kernels that may run for some count."""
+        """The kernels that may run for any count."""
         return [kernel_handle(launch.step.kernel) for launch in self.form.launches]
 
     def __call__(self, arrays: Arrays, arguments: Sequence[object], given: Any = None) -> Any:
-        """The results of the plan; raises as `bound_to`."""
+        """Run the later steps; return the results of the plan."""
         count = int(self.count.of(arrays)[()])
         return self.bound_to(count).go_on(arrays, arguments, given)
 
     def bound_to(self, count: int) -> BoundPlan:
-        """The plan after the count.
+        """The plan of the later steps, bound to a count.
 
         Raises:
             OtherLengthError: a guard of the length does not hold.
@@ -125,7 +125,7 @@ class Continuation(BoundStep):
         return found
 
     def emit(self, native: NativeWriter) -> bool:
-        """Write a call of a function that runs the steps after the count."""
+        """Write a native call of a Python function that runs the steps after the count."""
         return native.go_on(self, self.count)
 
 
@@ -141,21 +141,21 @@ STEP_KINDS: Final[Mapping[type[Step], Callable[[Any, PlanForm], StepForm | None]
     Repeat: _region_step,
     Branch: _region_step,
 }
-"""For each kind of step the function that makes its form, which has both back ends."""
+"""For each kind of step, the function that makes its form, for Python and for native calls."""
 
 
 class Otherwise(Protocol):
-    """The protocol of an object that runs in place of a plan whose kernels are not available."""
+    """An object that runs in place of a plan whose kernels are not available."""
 
     def run(self, arguments: Sequence[Any], given: Sequence[object] | None) -> Sequence[Array]:
-        """As `BoundPlan.run`."""
+        """The results, as `BoundPlan.run` returns them."""
 
 
 class PlanForm(PlanMemory):
-    """A plan for any lengths: its memory by name, and the forms of its steps."""
+    """A plan for any lengths: the memory of its buffers, and the forms of its steps."""
 
     def __init__(self, plan: Plan) -> None:
-        """Name all lengths; none is evaluated yet."""
+        """Make the forms of all steps, without evaluating lengths."""
         super().__init__(plan)
         self.writes = any(isinstance(step, WriteBack) for step in plan.steps)
         self.is_entire = not any(isinstance(step, Choose) for step in plan.steps)
@@ -168,7 +168,7 @@ class PlanForm(PlanMemory):
                 break
 
     def bind(self, lengths: Mapping[Symbol, int], otherwise: Otherwise | None = None) -> BoundPlan:
-        """The plan for these lengths; raises as `BoundPlan`."""
+        """The plan bound to these lengths, with the errors of `BoundPlan`."""
         return BoundPlan(self, lengths, otherwise)
 
     @property
@@ -178,7 +178,7 @@ class PlanForm(PlanMemory):
 
 
 class BoundPlan:
-    """A plan bound to lengths: a run only fills in addresses and calls the kernels."""
+    """A plan bound to lengths; a run only fills in addresses and calls kernels and libraries."""
 
     __slots__ = ("_otherwise", "actions", "form", "handles", "lengths")
 
@@ -188,12 +188,12 @@ class BoundPlan:
         lengths: Mapping[Symbol, int],
         otherwise: Otherwise | None = None,
     ) -> None:
-        """Evaluate every length once; nothing is compiled yet.
+        """Evaluate all lengths of a plan; nothing is compiled.
 
         Args:
-            plan: the plan; its form, if it is bound repeatedly.
-            lengths: the value of each symbol.
-            otherwise: runs in place of the plan if its kernels are not available now.
+            plan: The plan, or its form if the plan is bound several times.
+            lengths: The value of each symbol.
+            otherwise: The object that runs in place of the plan if its kernels are not available.
 
         Raises:
             MemoryError: a buffer would exceed 2**63 - 1 bytes.
@@ -209,9 +209,9 @@ class BoundPlan:
         self.handles = [handle for action in self.actions for handle in action.handles]
 
     def of_words(self, symbols: Iterable[Symbol]) -> BoundPlan | None:
-        """The plan for all values of these symbols, which only a native call can run.
+        """The plan for all values of symbols, which only native calls can run; None if impossible.
 
-        Comparisons of its lengths are recorded in the ambient scope. None if there is none.
+        Comparisons of lengths are recorded as guards in the current scope.
         """
         lengths: Any = {**self.lengths, **{symbol: dim(symbol) for symbol in symbols}}
         values = self.form.lengths.at(lengths)
@@ -226,7 +226,7 @@ class BoundPlan:
 
     @property
     def launches(self) -> list[Launching]:
-        """The launches of kernels, except after a count."""
+        """The launches of kernels, without those after a count."""
         return [action for action in self.actions if isinstance(action, Launching)]
 
     @property
@@ -235,19 +235,20 @@ class BoundPlan:
         return self.form.plan
 
     def load(self) -> list[LoadedKernel]:
-        """The kernels, compiled or loaded if necessary; they stay loaded while they are referenced.
+        """Load the kernels, which remain loaded as long as the result is referenced.
 
         Raises:
-            As `KernelCache.get`.
+            The errors of `KernelCache.get`.
         """
         return load_all(self.handles)
 
     def run(
         self, arguments: Sequence[object], given: Sequence[object] | None = None
     ) -> Sequence[Array]:
-        """The results for these arguments (arrays of the bound lengths, or numbers).
+        """The results for these arguments, which are arrays of the bound lengths or numbers.
 
-        `given` are the arguments before conversion: new values are copied back to them.
+        `given` are the arguments before conversion; new values of written arguments are copied back
+        to them.
 
         Raises:
             OtherLengthError: a guard of a data-dependent length does not hold.
@@ -268,7 +269,7 @@ class BoundPlan:
     def go_on(
         self, arrays: Arrays, arguments: Sequence[object], given: Sequence[object] | None = None
     ) -> list[Array]:
-        """Run the steps as `run` does, in memory that exists and with kernels that are loaded."""
+        """Run the steps, with memory that exists and kernels that are loaded."""
         results: Any = None
         for action in self.actions:
             results = action(arrays, arguments, given)
@@ -288,19 +289,20 @@ class BoundPlan:
         """The native plan of a call; None if the plan cannot run natively.
 
         A plan can run natively if it has a kernel for one thread, or library calls, and if its
-        results are arrays that it makes, views of these, or arguments. Large arrays are made by
-        Python, and kernels that threads share are run by Python, as steps of the native plan.
-        Checked kernels run in Python, which reads their report. Guards check that written arguments
-        are writable and share no memory with others.
+        results are new arrays, views of new arrays, or arguments. Python makes large arrays, and
+        runs kernels that threads share, as steps of the native plan. Checked kernels run in Python,
+        which reads their report. Guards check that written arguments are writable and share no
+        memory with others.
 
         Args:
-            count: the number of results of the call; further ones are lengths.
-            form: the bits for the container of results; None if one function must return them all.
-            live: buffers whose arrays already exist, because steps ran before this call.
-            of_arguments: the numbers of results that are arguments or views of them.
-            examples: arguments of a call that returns all results in order, unchanged.
-            kind: the container of the results; None for one array.
-            finish: makes the value of the call of the results' arrays, where `form` cannot say it.
+            count: The number of results of the call; further results are lengths.
+            form: The bits for the container of results; None if a function builds the return value.
+            live: The buffers whose arrays exist already, because steps ran before this call.
+            of_arguments: The numbers of the results that are arguments or views of arguments.
+            examples: The arguments of a call that returns all results, unchanged and in order.
+            kind: The class of the container of results; None for a single array.
+            finish: A function that builds the return value from the arrays of results, if `form` is
+                None.
         """
         if config.bounds or allocation.empty is not np.empty:
             return None

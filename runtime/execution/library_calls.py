@@ -1,9 +1,10 @@
-"""Library calls as steps of plans, on views of buffers, and the threads that libraries may use.
+"""Library calls as steps of plans, and the limits of the threads of libraries.
 
 A library that computes matrix products has threads of its own. A plan calls the library only
-between parallel sections, so that these threads do not run beside our workers. `threads(n)` and
-`AXIOMJIT_NUM_THREADS` limit the library too if `threadpoolctl` can be imported. A library has one
-limit per process: while several calls have a limit, the smallest limit holds for all.
+between parallel sections, so that its threads do not run at the same time as our workers.
+`threads(n)` and `AXIOMJIT_NUM_THREADS` limit the library, too, if `threadpoolctl` can be imported.
+A library has one limit per process. While several calls have a limit, the smallest limit holds for
+all.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from axiomjit.runtime.execution.workers import (
     chunk_edges,
     run_chunks,
 )
-from axiomjit.runtime.memory.allocation import LARGE
+from axiomjit.runtime.memory.allocation import MIN_RECYCLED_BYTES
 from axiomjit.symbolic.data_dependent import OtherLengthError, data_dependent_in
 from axiomjit.symbolic.dims import Dim, Symbol, Values, evaluate, symbols_in
 from axiomjit.symbolic.index_maps import at_lengths
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 
 
 SMALL: Final = 1024
-"""Most elements of an array for which no library starts threads, so that none is limited."""
+"""The size of arrays up to which libraries start no threads, so that no limit is needed."""
 FIRST_PARTS: Final = 8
 """The number of parts in the first uninterrupted call; `ChunkSize` adjusts it."""
 _lock: Final = new_lock()
@@ -51,7 +52,7 @@ _count_call: Final = counter("library_calls")
 
 
 class CallForm(StepForm):
-    """A library operation of a plan, for any lengths."""
+    """The form of a library operation in a plan."""
 
     __slots__ = ("buffers", "step")
 
@@ -63,7 +64,7 @@ class CallForm(StepForm):
         return (Making if self.step.allocates_targets else Calling)(self, lengths)
 
     def of_words(self, values: Values, lengths: Mapping[Symbol, int]) -> NativeStep:
-        """The step; if it must know lengths that differ from call to call, each call binds it."""
+        """The step, which each call binds if it must know lengths that differ between calls."""
         step = self.step
         makes: Any = step.operation.evaluate if step.allocates_targets else None
         sized = makes is not None and makes.needs_shape
@@ -79,7 +80,7 @@ class CallForm(StepForm):
         lengths: Mapping[Symbol, int],
         *objects: Any,
     ) -> tuple[Array, ...]:
-        """Run the step for these lengths on the arrays of buffers; the arrays that it made."""
+        """Run the step for these lengths on the arrays of buffers; return the new arrays."""
         # A NumPy scalar among the arguments has no views.
         arrays: Any = dict(zip(names, map(np.asarray, objects), strict=True))
         self.bind(values, lengths)(arrays, ())
@@ -95,7 +96,7 @@ class CallOfWords(NativeStep):
         self._form = form
 
     def emit(self, native: NativeWriter) -> bool:
-        """Write a call of Python."""
+        """Write a native call of the Python function that binds and runs the step."""
         step = self._form.step
         targets = [window.buffer for window in step.targets]
         made = targets if step.allocates_targets else []
@@ -123,12 +124,12 @@ class Calling(BoundStep):
         self._bounds = at_lengths(self._step.conditions, lengths)
 
     def __call__(self, arrays: Arrays, arguments: Sequence[object], given: Any = None) -> None:
-        """Run the operation."""
+        """Run the operation on the arrays of the plan."""
         seen = [operand.of(arrays, beyond=bool(self._bounds)) for operand in self._operands]
         self._compute(*seen, *[target.of(arrays) for target in self._targets])
 
     def _compute(self, *arrays: Array) -> None:
-        """Write results, given the arrays of operands and targets."""
+        """Compute the results into targets; `arrays` are operands, followed by targets."""
         _count_call()
         step, number = self._step, len(self._operands)
         seen = arrays[:number]
@@ -148,16 +149,16 @@ class Calling(BoundStep):
                 raise
 
     def emit(self, native: NativeWriter) -> bool:
-        """Write a call, if all operands are inside their memory."""
+        """Write a native call of the operation, if all operands are inside their buffers."""
         return not self._bounds and native.call(self._compute, self._operands, self._targets)
 
     def emit_alone(
         self, plan: Plan, native: NativeWriter, examples: Sequence[Any], kind: type | None
     ) -> bool:
-        """Write a call of a function that returns the only result, if small and in C order.
+        """Write a call of a function that returns the only result, if it is small and in C order.
 
-        The call makes no views of operands, which would cost more than a product of small matrices.
-        Large results are made by the plan, since their memory is recycled.
+        The call makes no views of operands, which would cost more time than a product of small
+        matrices. The plan itself makes large results, since their memory is recycled.
         """
         step, target = self._step, self._targets[0]
         direct_function, positions = (
@@ -177,7 +178,7 @@ class Calling(BoundStep):
             or step.operation.is_speculative
         ):
             return False
-        large = math.prod(target.shape) * target.window.dtype.itemsize >= LARGE
+        large = math.prod(target.shape) * target.window.dtype.itemsize >= MIN_RECYCLED_BYTES
         if large or sorted(target.strides, reverse=True) != [*target.strides]:
             return False
         operands = [examples[position] for position in positions]
@@ -188,7 +189,7 @@ class Calling(BoundStep):
 
 
 class Making(BoundStep):
-    """A call of a function that allocates its results, which become buffers of the plan."""
+    """A bound call of a function that allocates its results, which become buffers of the plan."""
 
     __slots__ = ("_function", "_operands", "_results", "_step", "_targets")
 
@@ -213,12 +214,12 @@ class Making(BoundStep):
         self._function = _within_limits(functions[0].bound(self._results[0][2]), shapes)
 
     def __call__(self, arrays: Arrays, arguments: Sequence[object], given: Any = None) -> None:
-        """Run the function."""
+        """Call the function, and store its results as buffers."""
         made = self._make(*[operand.of(arrays) for operand in self._operands])
         arrays.update(zip(self._targets, made, strict=True))
 
     def _make(self, *seen: Array) -> tuple[Array, ...]:
-        """The results for these operands, as new arrays in C order."""
+        """Call the function, and return its results as new arrays in C order."""
         _count_call()
         try:
             made = self._function(*seen)
@@ -240,13 +241,13 @@ class Making(BoundStep):
         return tuple(found)
 
     def emit(self, native: NativeWriter) -> bool:
-        """Write a call that makes arrays."""
+        """Write a native call that makes the arrays of results."""
         return native.call(self._make, self._operands, (), self._targets)
 
     def emit_alone(
         self, plan: Plan, native: NativeWriter, examples: Sequence[Any], kind: type | None
     ) -> bool:
-        """Write a call of the function itself, if it returns the plan's results in order."""
+        """Write a call of the function itself, if it returns the results of the plan in order."""
         later = [step for step in plan.steps if step is not self._step]
         if any(not isinstance(one, Choose) or one.choice.guards for one in later):
             return False
@@ -280,13 +281,13 @@ class Making(BoundStep):
 def _within_limits(
     function: Callable[..., Any], shapes: Sequence[tuple[int, ...]]
 ) -> Callable[..., Any]:
-    """The function; for large arrays, its calls use no more threads than the caller may."""
+    """The function; for large arrays, its calls use only the threads that the caller may use."""
     unknown = any(isinstance(n, Dim) for shape in shapes for n in shape)
     large = unknown or any(math.prod(shape) > SMALL for shape in shapes)
-    return partial(_keep_limits, function) if large else function
+    return partial(_with_thread_limits, function) if large else function
 
 
-def _keep_limits(function: Callable[..., Any], *operands: Any) -> Any:
+def _with_thread_limits(function: Callable[..., Any], *operands: Any) -> Any:
     if is_limited():
         with limited():
             return function(*operands)
@@ -296,7 +297,7 @@ def _keep_limits(function: Callable[..., Any], *operands: Any) -> Any:
 def _counted(
     function: Callable[..., Any], operands: Sequence[Any], where: str | None
 ) -> Callable[..., Any]:
-    """The function with a count of its calls and the user's line in errors, for these operands."""
+    """The function, whose calls are counted and whose errors name the user's line."""
     function = _within_limits(function, [operand.shape for operand in operands])
 
     def call(*seen: Any) -> Any:
@@ -315,7 +316,7 @@ def _counted(
 
 
 def _located(error: Exception, where: str | None) -> Exception:
-    """An error of a library, with the user's line."""
+    """The error of a library, with the user's line added."""
     if isinstance(error, AxiomError):
         return error.at(where)
     if where is not None and not isinstance(error, OtherLengthError):
@@ -324,26 +325,26 @@ def _located(error: Exception, where: str | None) -> Exception:
 
 
 class _Limits:
-    """The limits of running calls, and the numbers of threads without them."""
+    """The limits of running calls, and the numbers of threads before there were limits."""
 
     under_way: tuple[int, ...] = ()
     before: tuple[tuple[Any, int], ...] = ()
 
 
 @lru_cache(maxsize=1)
-def _is_asked() -> bool:
+def _has_thread_limit() -> bool:
     """True if the environment sets a number of threads for axiomjit."""
     return bool(os.environ.get(VARIABLES[0]))
 
 
 def is_limited() -> bool:
     """True if this call may use fewer threads than a library would by default."""
-    return asked_threads() is not None or _is_asked()
+    return asked_threads() is not None or _has_thread_limit()
 
 
 @lru_cache(maxsize=1)
 def _libraries() -> tuple[Any, ...]:
-    """The loaded libraries, with `get_num_threads` and `set_num_threads`."""
+    """The controllers of loaded libraries, with `get_num_threads` and `set_num_threads`."""
     try:
         from threadpoolctl import ThreadpoolController
     except ImportError:
@@ -353,9 +354,10 @@ def _libraries() -> tuple[Any, ...]:
 
 
 def share_parts(count: int, compute: Chunk) -> None:
-    """Compute parts of work, each calling libraries, on the threads that the caller may use.
+    """Compute parts of work that call libraries, on the threads that the caller may use.
 
-    If the libraries cannot be limited to one thread, the parts run in sequence with their threads.
+    If libraries cannot be limited to one thread, the parts run one after the other, with the
+    threads of the libraries.
     """
     threads = available_threads() if count > 1 and _libraries() else 1
     edges = chunk_edges(count, threads)
@@ -365,7 +367,7 @@ def share_parts(count: int, compute: Chunk) -> None:
 
 @contextmanager
 def limited(threads: int | None = None) -> Iterator[None]:
-    """Limit the libraries in the block to these threads, or to the caller's."""
+    """A context that limits libraries to this number of threads, or to the caller's number."""
     most = available_threads() if threads is None else threads
     _change(most, None)
     try:
@@ -375,7 +377,7 @@ def limited(threads: int | None = None) -> Iterator[None]:
 
 
 def _change(begun: int | None, ended: int | None) -> None:
-    """Apply the limits of calls; after the last one, restore the numbers of threads."""
+    """Add or remove the limit of a call; after the last call, restore the numbers of threads."""
     with _lock:
         limits = list(_Limits.under_way)
         if begun is not None:

@@ -1,4 +1,4 @@
-"""Writes native plans: the steps of a plan emit the instructions of a native call."""
+"""The writer of native plans, with which the steps of a plan emit instructions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from axiomjit.passes.ir.plan_ir import Buffer
 from axiomjit.runtime.codegen.kernel_cache import KernelHandle, LoadedKernel
 from axiomjit.runtime.execution.windows import BoundWindow, PlanMemory, at_positions, lengths_at
 from axiomjit.runtime.memory import allocation
-from axiomjit.runtime.memory.allocation import LARGE
+from axiomjit.runtime.memory.allocation import MIN_RECYCLED_BYTES
 from axiomjit.runtime.native_call.guard_tables import Guards, with_table
 from axiomjit.runtime.native_call.instructions import (
     SCALARS,
@@ -40,13 +40,13 @@ from axiomjit.symbolic.dims import Dim, Lengths, Symbol, dim
 
 Runner = Callable[..., Any]
 RELEASING_WORK: Final = 300_000
-"""The work, in additions, from which a native call releases the GIL: about 10 us."""
+"""The work, in additions, from which a native call releases the GIL; it takes about 10 us."""
 
 
 class Gives(Record):
-    """The results of a call: their number, their `form`, and those that are of arguments.
+    """The results of a call: their number, their form, and the results that are arguments.
 
-    `finish` makes the value of the call of the arrays; None if `form` says how.
+    `finish` builds the return value from the arrays; None if `form` describes the return value.
     """
 
     count: int
@@ -56,9 +56,9 @@ class Gives(Record):
 
 
 class NativeWriter:
-    """Writes the instructions of a plan, and assigns slots to its buffers.
+    """The writer of the instructions of one plan, which assigns slots to its buffers.
 
-    A method returns False if a native call cannot do the step.
+    Methods for steps return False if a native call cannot run the step.
     """
 
     def __init__(
@@ -69,14 +69,14 @@ class NativeWriter:
         live: Sequence[str],
         numbers: Sequence[tuple[int, int, str]],
     ) -> None:
-        """Assign the first slots to arguments and constants, and the next ones to buffers.
+        """Assign the first slots to arguments and constants, and later slots to buffers.
 
         Args:
-            plan: the memory of the plan.
-            lengths: the value of each symbol.
-            gives: the results of the call.
-            live: buffers whose arrays already exist.
-            numbers: the arguments that kernels take as numbers, as in `LaunchForm.given`.
+            plan: The memory of the plan.
+            lengths: The value of each symbol.
+            gives: The results of the call.
+            live: The buffers whose arrays exist already.
+            numbers: The arguments that kernels take as numbers, as in `LaunchForm.given`.
         """
         self._plan, self._lengths, self._gives = plan, lengths, gives
         self.given: dict[int, tuple[int, str | None]] = {}
@@ -113,20 +113,20 @@ class NativeWriter:
         return self._count - 1
 
     def _number(self, position: int, dtype: str) -> bool:
-        """True if a number among the arguments has, or now gets, a slot for this dtype."""
+        """True if a number argument has a slot for this dtype, or gets one now."""
         if position not in self.given:
             self.given[position] = self._count, dtype
             self._count += -(-np.dtype(dtype).itemsize // 8)
         return self.given[position][1] == dtype
 
     def load(self, handles: Sequence[KernelHandle]) -> bool:
-        """Load the kernels and keep references; True if all can be called."""
+        """Keep references to the loaded kernels; True if all kernels can be called."""
         self._loaded = {handle: handle.loaded for handle in handles}
         there = None not in self._loaded.values()
         return there and self._has_numbers and not any(one.checked for one in handles)
 
     def plan(self) -> NativePlan:
-        """The plan with these instructions."""
+        """The native plan with the instructions written so far."""
         return NativePlan(
             given=self.given,
             held=tuple(self._held),
@@ -150,13 +150,13 @@ class NativeWriter:
         make: Callable[[], tuple[Any]],
         make_at: Runner,
     ) -> bool:
-        """Make the array of a buffer, in new memory or in that of `source`.
+        """Write the allocation of a buffer, in new memory or in the memory of `source`.
 
-        Python makes large arrays, by `make`, or by `make_at` given the lengths of the call.
+        Python makes large arrays, by `make`, or by `make_at` from the lengths of the call.
         """
         base = -1 if source is None else self.slots.pop(source)
         new = NewArray(buffer.dtype, shape, strides, self._slot(buffer.name), base, takes=base >= 0)
-        large = source is None and new.size_bytes >= LARGE
+        large = source is None and new.size_bytes >= MIN_RECYCLED_BYTES
         if large and isinstance(new.size_bytes, Dim):
             return self.call_at_lengths(make_at, (), (buffer.name,))
         self._steps.append(CallPython(make, (), (new.slot,)) if large else new)
@@ -164,7 +164,7 @@ class NativeWriter:
         return True
 
     def drop(self, name: str) -> bool:
-        """Drop a buffer that is no longer needed."""
+        """Write an instruction that frees a buffer."""
         return self._drop(self.slots.pop(name))
 
     def _drop(self, slot: int) -> bool:
@@ -181,7 +181,7 @@ class NativeWriter:
         grid: Length,
         combines: bool,
     ) -> bool:
-        """Write a run of a kernel; `fills` are words of its argument block from slots."""
+        """Write a run of a kernel; `fills` pairs words of the argument block with slots."""
         kernel: Any = self._loaded[handle]
         # The address of its code: its entry is a ctypes function with two arguments.
         address = ctypes.cast(kernel.entry.func, ctypes.c_void_p).value or 0
@@ -192,12 +192,12 @@ class NativeWriter:
         return True
 
     def call_python(self, function: Runner, slots: Sequence[int]) -> bool:
-        """Write a call of a function for its effect on the objects at slots."""
+        """Write a call of a Python function for its effect on the objects at slots."""
         self._steps.append(CallPython(function, tuple(slots), ()))
         return True
 
     def expect(self, count: BoundWindow, low: Length, high: Length) -> bool:
-        """Write a check of the range of an integer; out of it the plan does not fit the call."""
+        """Write a check that an integer is in a range; otherwise the plan does not fit the call."""
         if not self._is_entire(count):
             return False
         ends = [
@@ -209,9 +209,9 @@ class NativeWriter:
     def call_at_lengths(
         self, function: Runner, slots: Sequence[int], made: Sequence[str] = ()
     ) -> bool:
-        """Write a call of a function of the call's lengths (as `StepForm.bind`) and objects.
+        """Write a call of a Python function of lengths, as in `StepForm.bind`, and of objects.
 
-        It returns the arrays of the buffers in `made`.
+        The function returns the arrays of the buffers in `made`.
         """
         there = self.slots
         results = tuple([there[name] if name in there else self._slot(name) for name in made])
@@ -230,7 +230,7 @@ class NativeWriter:
         targets: Sequence[BoundWindow],
         made: Sequence[str] = (),
     ) -> bool:
-        """Write a call with views of windows; targets in `made` must not exist yet."""
+        """Write a call of Python with views of windows; the call makes the buffers in `made`."""
         if not self.slots.keys().isdisjoint(made):
             return False
         slots: list[int] = []
@@ -250,14 +250,14 @@ class NativeWriter:
         return all(self._drop(view.slot) for view in views)
 
     def positions(self, operands: Sequence[BoundWindow]) -> list[int] | None:
-        """The argument positions of operands; None if an operand is not an entire argument."""
+        """The positions of operands among the arguments; None if one is not an entire argument."""
         names = [window.window.buffer for window in operands]
         found = [self._plan.buffers[name].position for name in names]
         known = [position for position in found if position is not None]
         return known if len(known) == len(found) and all(map(self._is_entire, operands)) else None
 
     def call_alone(self, function: Runner, positions: Sequence[int]) -> bool:
-        """Write a call of a function of arguments that returns all results."""
+        """Write a call of a Python function of arguments that returns all results."""
         return self._call_entire(function, [self.given[position][0] for position in positions])
 
     def _call_entire(self, function: Runner, slots: Sequence[int]) -> bool:
@@ -266,7 +266,7 @@ class NativeWriter:
         return True
 
     def go_on(self, continuation: Any, count: BoundWindow) -> bool:
-        """Write a call of the steps after a count, with all existing arrays and numbers."""
+        """Write a call that runs the steps after a count, with all existing arrays and numbers."""
         arguments = {position: slot for position, (slot, _) in self.given.items() if position >= 0}
         lent = {name for name, _ in self._plan.arguments} | self._plan.held.keys()
         names = [name for name in self.slots if name not in lent]
@@ -277,7 +277,7 @@ class NativeWriter:
         return self._call_entire(later, slots)
 
     def give(self, names: Sequence[str], windows: Sequence[BoundWindow] | None) -> bool:
-        """Set the results; none may be a view of a constant."""
+        """Write the results of the plan; False if one is a view of a constant."""
         names = names[: self._gives.count]
         for number, (name, window) in enumerate(zip(names, windows or repeat(None), strict=False)):
             slot, of = self.slots[name], self._gives.of_arguments.get(number)
@@ -302,7 +302,7 @@ class NativeWriter:
         return apart and (finish is None or self._call_entire(finish, self._results))
 
     def _result_view(self, window: BoundWindow) -> NewArray | None:
-        """The slot of a view that is a result; None for a view of a constant."""
+        """The instruction that makes a view for a result; None for a view of a constant."""
         slot = self.slots[window.window.buffer]
         if slot < self._owned:
             lent = [position for position, given in self.given.items() if given[0] == slot]
@@ -314,9 +314,9 @@ class NativeWriter:
         return self._view(window, window.window.writable and not repeats)
 
     def _view(self, window: BoundWindow, writable: bool) -> NewArray | None:
-        """The instruction that makes a window; None if the window reaches outside its buffer.
+        """The instruction that makes the view of a window; None if it reaches outside its buffer.
 
-        Python then refuses the window.
+        Python then raises the error.
         """
         known = window.is_known
         if known and not self._is_within(window):
@@ -327,7 +327,7 @@ class NativeWriter:
         return NewArray(*view, writable=writable)
 
     def _is_entire(self, window: BoundWindow) -> bool:
-        """True if a window is all of its buffer, with the same dtype, shape and strides."""
+        """True if a window is the entire buffer, with the same dtype, shape and strides."""
         if window.allocated:
             return True
         buffer, layout = self._plan.buffers[window.window.buffer], self._layout(window)
@@ -336,7 +336,7 @@ class NativeWriter:
         return same and window.window.dtype == buffer.dtype and window.window.writable
 
     def _is_within(self, window: BoundWindow) -> bool:
-        """True if a window is inside the memory of its buffer."""
+        """True if the elements of a window are inside the memory of its buffer."""
         shape, strides = self._layout(window)
         itemsize = self._plan.buffers[window.window.buffer].dtype.itemsize
         low, high = allocation.span(window.shape, window.strides, window.window.dtype.itemsize)
@@ -344,16 +344,16 @@ class NativeWriter:
         return low == high or first <= window.offset + low <= window.offset + high <= end
 
     def _layout(self, window: BoundWindow) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Shape and strides (bytes) of the buffer of a window."""
+        """The shape, and the strides in bytes, of the buffer of a window."""
         buffer = self._plan.buffers[window.window.buffer]
         strides = [n * buffer.dtype.itemsize for n in lengths_at(buffer.strides, self._lengths)]
         return lengths_at(buffer.shape, self._lengths), tuple(strides)
 
 
 class NativeContinuation:
-    """The steps after a count, as a function of the objects that exist before it.
+    """The steps after a count, as a function of the objects that exist before them.
 
-    A repeated count gets a native call; for other counts the steps run in Python.
+    When a count occurs again, its steps get a native call; before, they run in Python.
     """
 
     def __init__(
@@ -364,14 +364,14 @@ class NativeContinuation:
         names: Sequence[str],
         gives: Gives,
     ) -> None:
-        """Store the parts that do not depend on the count.
+        """Take the parts that do not depend on the count.
 
         Args:
-            continuation: binds the plan after a count.
-            plan: the memory of the plan.
-            positions: the positions of the arguments that come first.
-            names: the buffers whose arrays come after them.
-            gives: the results of the call.
+            continuation: The continuation, which binds the later steps to a count.
+            plan: The memory of the plan.
+            positions: The positions of the arguments, which are the first objects.
+            names: The buffers whose arrays are the next objects.
+            gives: The results of the call.
         """
         self._continuation, self._held, self._gives = continuation, plan.held, gives
         self._positions, self._names = positions, names
@@ -382,7 +382,7 @@ class NativeContinuation:
         self._runners = BoundedTable[int, Runner]()
 
     def __call__(self, *objects: Any) -> object:
-        """The results of the call.
+        """Run the steps after the count, and return the results of the call.
 
         Raises:
             OtherLengthError: a guard of the length does not hold.
@@ -401,7 +401,7 @@ class NativeContinuation:
         return self._runners.keep(count, self._native(bound, objects, runner) or runner)
 
     def _native(self, bound: Any, objects: Sequence[Any], slow: Runner) -> Runner | None:
-        """The native call for objects like these; None if there is none."""
+        """The native call for objects like these; None if native code cannot run the steps."""
         gives = self._gives
         plan = bound.native_plan(gives.count, gives.form, self._names, finish=gives.finish)
         if plan is None:
@@ -416,7 +416,7 @@ class NativeContinuation:
         return new_entry(cell)
 
     def _run(self, bound: Any, *objects: Any) -> object:
-        """The results of the call, run in Python; `objects` are its arrays and numbers."""
+        """Run the steps in Python, and return the results; `objects` are arrays and numbers."""
         named = zip(self._buffers, objects, strict=True)
         # Kernels read memory, which a NumPy scalar does not have.
         given = {name: np.asarray(one) for name, one in named if name is not None}
@@ -436,12 +436,12 @@ def _run_at_lengths(
     symbols: Sequence[Symbol],
     *given: Any,
 ) -> Any:
-    """Call a function with the values of all lengths, given those of some symbols, and objects."""
+    """Call a function of lengths and objects; `given` are values of symbols, then the objects."""
     count = len(symbols)
     lengths = {**known, **dict(zip(symbols, given[:count], strict=True))}
     return function(named.at(lengths), lengths, *given[count:])
 
 
 def given_key(number: int) -> int:
-    """The key of an array that is not an argument of a native plan, in place of a position."""
+    """The key of an array that is no argument of a native plan, which replaces a position."""
     return -1 - number

@@ -1,9 +1,9 @@
-"""The kinds of plan steps with their two back ends, Python and native.
+"""The kinds of plan steps, which run in Python or are written as native instructions.
 
-A form has everything that does not depend on lengths, and a bound step is a small object that
-refers to it, so that a function called with many shapes stores little for each. Calling a bound
-step runs it in Python; `emit` writes instructions of a native call. `execute.STEP_KINDS` maps kinds
-of steps to forms; library calls are in `library_calls`.
+A form has everything that does not depend on lengths. A bound step is a small object that refers to
+the form, so that a function that is called with many shapes stores little for each. Calling a bound
+step runs it in Python; `emit` writes the instructions of a native call. `execute.STEP_KINDS` maps
+kinds of steps to forms; library calls are in `library_calls`.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ if TYPE_CHECKING:  # native calls are written only when calls repeat
     from axiomjit.runtime.native_call.words import Word
 
 SERIAL_WORK: Final = 6_000_000
-"""The work, in additions, below which one thread is faster: about 0.2 ms."""
+"""The work, in additions, below which one thread is faster; it takes about 0.2 ms."""
 WATCHED_WORK: Final = 2**27
-"""The work, in additions, from which a helper runs a kernel that polls: 3 to 50 ms."""
+"""The work, in additions, from which a helper runs a kernel that polls; it takes 3 to 50 ms."""
 FIRST_WORK: Final = 40_000_000
-"""Additions in the first uninterrupted call, about 1 ms; `ChunkSize` adjusts it later."""
-LARGEST: Final = 2**63 - 1
+"""The work, in additions, of the first uninterrupted call, about 1 ms; see `ChunkSize`."""
+MAX_WORD: Final = 2**63 - 1
 _WORD_BYTES: Final = ctypes.sizeof(ctypes.c_int64)
 _count_run: Final = counter("kernels_run")
 
@@ -64,13 +64,13 @@ class NativeStep:
     __slots__ = ()
 
     def emit(self, native: NativeWriter) -> bool:
-        """Write the step's instructions of a native call; False if it cannot run natively."""
+        """Write the native instructions of the step; False if it cannot run natively."""
         raise NotImplementedError
 
     def emit_alone(
         self, plan: Plan, native: NativeWriter, examples: Sequence[Any], kind: type | None
     ) -> bool:
-        """Write the instructions of the plan's only step, a function that returns all results."""
+        """Write a call of one function for all results of the plan; False if there is none."""
         return False
 
 
@@ -85,15 +85,16 @@ class BoundStep(NativeStep):
         return ()
 
     def __call__(self, arrays: Arrays, arguments: Sequence[object], given: Any = None) -> Any:
-        """Run the step in Python, given the memory by name; the last step returns the results.
+        """Run the step in Python; the last step of a plan returns the results.
 
-        `given` are the arguments before conversion, None if they were not converted.
+        `arrays` has the arrays of buffers by name. `given` are the arguments before conversion,
+        None if they were not converted.
         """
         raise NotImplementedError
 
 
 class StepForm:
-    """A step of a plan for any lengths."""
+    """The form of a plan step, which does not depend on lengths."""
 
     __slots__ = ()
 
@@ -103,16 +104,16 @@ class StepForm:
         return []
 
     def bind(self, values: Values, lengths: Mapping[Symbol, int]) -> BoundStep:
-        """The step bound to these lengths; `values` has the values of all named lengths."""
+        """The step, bound to lengths; `values` has the values of all named lengths."""
         raise NotImplementedError
 
     def of_words(self, values: Values, lengths: Mapping[Symbol, int]) -> NativeStep | None:
-        """Bind the step to lengths, some of them symbols; None if it has no native form."""
+        """The step, bound to lengths that may be symbols; None if it cannot be written natively."""
         return self.bind(values, lengths)
 
 
 class AllocateForm(StepForm):
-    """The allocation of a buffer, or the reuse of another one's memory."""
+    """The form of the allocation of a buffer, or of the reuse of another buffer's memory."""
 
     __slots__ = ("_shape", "_strides", "buffer", "source")
 
@@ -123,7 +124,7 @@ class AllocateForm(StepForm):
         self._strides = tuple(map(plan.lengths.number, self.buffer.strides))
 
     def bind(self, values: Values, lengths: Mapping[Symbol, int]) -> Allocation:
-        """Evaluate the shape and its order in memory; errors are those of `Allocation`."""
+        """The bound step, with the shape and the memory order of the buffer."""
         shape, strides = [values[k] for k in self._shape], [values[k] for k in self._strides]
         dimensions = range(len(shape))
         order = sorted(dimensions, key=lambda d: (-strides[d], d))
@@ -131,19 +132,19 @@ class AllocateForm(StepForm):
         return Allocation(self, tuple([shape[d] for d in order]), back)
 
     def made_at(self, values: Values, lengths: Mapping[Symbol, int]) -> tuple[Array]:
-        """A new array of these lengths, as a tuple of one."""
+        """A new array for these lengths, in a tuple."""
         return self.bind(values, lengths).made()
 
 
 class Allocation(BoundStep):
-    """Makes a dense array whose dimensions have the order of the buffer's strides."""
+    """A bound step that makes a dense array, in the memory order of the buffer's strides."""
 
     __slots__ = ("_back", "_form", "_laid_out", "_size_bytes")
 
     def __init__(
         self, form: AllocateForm, laid_out: tuple[int, ...], back: tuple[int, ...] | None
     ) -> None:
-        """Store the shape in memory order, and the transpose back; None for C order.
+        """Take the shape in memory order, and the transpose that restores the order of dimensions.
 
         Raises:
             MemoryError: the buffer would exceed 2**63 - 1 bytes.
@@ -152,13 +153,13 @@ class Allocation(BoundStep):
         size_bytes = form.buffer.dtype.itemsize
         for length in laid_out:
             size_bytes *= length
-        if size_bytes > LARGEST:
+        if size_bytes > MAX_WORD:
             of = f"of shape {laid_out} and dtype {form.buffer.dtype}"
             raise MemoryError(f"an array {of} has no address")
         self._size_bytes = size_bytes
 
     def __call__(self, arrays: Arrays, arguments: Sequence[object], given: Any = None) -> None:
-        """Allocate the buffer, or take the memory of the other one."""
+        """Allocate the buffer, or reuse the memory of its source."""
         form = self._form
         if form.source is None:
             (arrays[form.buffer.name],) = self.made()
@@ -167,12 +168,12 @@ class Allocation(BoundStep):
         arrays[form.buffer.name] = taken if self._back is None else taken.transpose(self._back)
 
     def made(self) -> tuple[Array]:
-        """A new array, as a tuple of one."""
+        """A new array, in a tuple."""
         fresh = allocation.allocate(self._laid_out, self._form.buffer.dtype, self._size_bytes)
         return (fresh if self._back is None else fresh.transpose(self._back),)
 
     def emit(self, native: NativeWriter) -> bool:
-        """Write an instruction that allocates it, with strides in bytes unless in C order."""
+        """Write the allocation of the buffer; strides are given unless it is in C order."""
         form, laid_out, back = self._form, self._laid_out, self._back
         shape, strides = laid_out, None
         if back is not None:
@@ -185,7 +186,7 @@ class Allocation(BoundStep):
 
 
 class Releasing(StepForm, BoundStep):
-    """Releases the memory of a temporary; all lengths share the step."""
+    """The step that releases the memory of a temporary; it is the same for all lengths."""
 
     __slots__ = ("_name",)
 
@@ -193,11 +194,11 @@ class Releasing(StepForm, BoundStep):
         self._name = step.buffer
 
     def bind(self, values: Values, lengths: Mapping[Symbol, int]) -> BoundStep:
-        """The step itself."""
+        """The step itself, which does not depend on lengths."""
         return self
 
     def __call__(self, arrays: Arrays, arguments: Sequence[object], given: Any = None) -> None:
-        """Drop the array of the released buffer."""
+        """Drop the array of the buffer."""
         del arrays[self._name]
 
     def emit(self, native: NativeWriter) -> bool:
@@ -206,7 +207,7 @@ class Releasing(StepForm, BoundStep):
 
 
 class CheckForm(StepForm):
-    """The check of a truth for any lengths."""
+    """The form of a check of a truth."""
 
     __slots__ = ("buffers", "step")
 
@@ -214,12 +215,12 @@ class CheckForm(StepForm):
         self.step, self.buffers = step, plan.buffers
 
     def bind(self, values: Values, lengths: Mapping[Symbol, int]) -> Checking:
-        """The check, which only names other lengths in its error."""
+        """The bound check, which needs lengths only for its error."""
         return Checking(self, lengths)
 
 
 class Checking(BoundStep):
-    """Checks that a truth is the one that the program assumes."""
+    """A bound step that checks that a truth is as the program assumes."""
 
     __slots__ = ("_count", "_form", "_lengths")
 
@@ -228,7 +229,7 @@ class Checking(BoundStep):
         self._count = BoundWindow(form.step.count, form.buffers, lengths)
 
     def __call__(self, arrays: Arrays, arguments: Sequence[object], given: Any = None) -> None:
-        """Check the number in the window.
+        """Check the guards of the number in the window.
 
         Raises:
             OtherLengthError: a guard of the truth does not hold.
@@ -237,14 +238,14 @@ class Checking(BoundStep):
         choice.check({**self._lengths, choice.symbol: int(self._count.of(arrays)[()])})
 
     def emit(self, native: NativeWriter) -> bool:
-        """Write a check of the number's range, if the guards are comparisons with other lengths."""
+        """Write checks of the number's range, if its guards are comparisons with other lengths."""
         choice = self._form.step.choice
         ranges = [choice.range_by(guard, self._lengths) for guard in choice.guards]
         return all(pair is not None and native.expect(self._count, *pair) for pair in ranges)
 
 
 class WritingBack(StepForm, BoundStep):
-    """Copies the new value of a converted argument back; all lengths share the step."""
+    """The step that copies the new value of a converted argument back; equal for all lengths."""
 
     __slots__ = ("_step",)
 
@@ -252,22 +253,22 @@ class WritingBack(StepForm, BoundStep):
         self._step = step
 
     def bind(self, values: Values, lengths: Mapping[Symbol, int]) -> BoundStep:
-        """The step itself."""
+        """The step itself, which does not depend on lengths."""
         return self
 
     def __call__(self, arrays: Arrays, arguments: Sequence[object], given: Any = None) -> None:
-        """Write into the original argument, if it was converted."""
+        """Copy the new value into the original argument, if it was converted."""
         owner, array = (given or arguments)[self._step.position], arrays[self._step.buffer]
         if isinstance(owner, Array) and owner is not array:
             owner[...] = array
 
     def emit(self, native: NativeWriter) -> bool:
-        """Write nothing: a native call gets no converted arguments."""
+        """Write nothing, since a native call gets no converted arguments."""
         return True
 
 
 class GivingResults(BoundStep):
-    """Returns the results: views by windows, unless all are arrays that the plan allocates."""
+    """The last step: it returns the results, as allocated arrays or as views of windows."""
 
     __slots__ = ("_names", "_windows")
 
@@ -277,21 +278,21 @@ class GivingResults(BoundStep):
             self._windows = [BoundWindow(one, plan.buffers, lengths) for one in plan.windows]
 
     def __call__(self, arrays: Arrays, arguments: Sequence[object], given: Any = None) -> Any:
-        """The results."""
+        """The results of the plan."""
         if self._windows is None:
             return [arrays[name] for name in self._names]
         return [window.of(arrays) for window in self._windows]
 
     def emit(self, native: NativeWriter) -> bool:
-        """Write the slots of results, after instructions that make views."""
+        """Write the slots of the results, after instructions that make views."""
         return native.give(self._names, self._windows)
 
 
 class LaunchForm(StepForm):
-    """A launch of a kernel for any lengths: the words that do not depend on lengths.
+    """The form of a launch of a kernel, with the words that do not depend on lengths.
 
-    `given` lists the words of numbers among the arguments, as word, position and dtype. The kernel
-    `before` is a prepass, run first if threads share chains, or a parallel variant.
+    `given` lists the words for numbers among the arguments, as word, position and dtype. `before`
+    is the launch of a prepass, which runs first if threads share chains, or of a parallel variant.
     """
 
     __slots__ = (
@@ -322,7 +323,7 @@ class LaunchForm(StepForm):
 
     @staticmethod
     def prepare(step: Launch, plan: PlanMemory) -> LaunchForm | None:
-        """The form of a launch; None for the prepass or parallel variant of the next launch."""
+        """The form of a launch; None for a prepass or parallel variant of the next launch."""
         form = LaunchForm(step, plan.lengths, plan.waiting)
         waits = step.prepass or step.parallel_variant is not None
         plan.waiting = form if waits else None
@@ -334,25 +335,25 @@ class LaunchForm(StepForm):
         return [*([] if self.before is None else self.before.launches), self]
 
     def bind(self, values: Values, lengths: Mapping[Symbol, int]) -> Launching:
-        """The bound step, with kernels not loaded yet; raises as `words`."""
+        """The bound step; its kernels are not loaded yet."""
         room, before = 1 if self._room is None else values[self._room], None
         if self.before is not None and (self.before.step.prepass or room >= 0):
             before = self.before.bind(values, lengths)
         return Launching(self, kernel_handle(self.step.kernel), values, before, max(room, 1))
 
     def of_words(self, values: Values, lengths: Mapping[Symbol, int]) -> NativeStep | None:
-        """The launch, to be written natively."""
+        """The launch for symbolic lengths, which only native calls run."""
         return LaunchOfWords(self, values)
 
     def words(self, values: Values) -> tuple[list[int], int, int]:
-        """The words, the number of units, and the work in additions.
+        """The words of the argument block, the number of units, and the work in additions.
 
         Raises:
             GraphValueError: a length or stride is beyond 64 bits.
         """
         numbers = [values[k] for k in self._lengths]
         grid = values[self._grid]
-        if max(grid, *numbers, 0) > LARGEST or min(grid, *numbers, 0) < -LARGEST:
+        if max(grid, *numbers, 0) > MAX_WORD or min(grid, *numbers, 0) < -MAX_WORD:
             raise self._refusal(values)
         words = self._words + numbers
         for word, number, dtype in self._computed:
@@ -361,7 +362,7 @@ class LaunchForm(StepForm):
         return words, grid, values[self._work]
 
     def words_to_compute(self, values: Values) -> list[Word] | None:
-        """The words, some of them symbolic; None if a native call cannot convert one."""
+        """The words, some of them symbolic; None if a native call cannot convert a word."""
         words: list[Word] = [*self._words, *(values[k] for k in self._lengths)]
         for word, number, dtype in self._computed:
             length: Any = values[number]
@@ -383,7 +384,7 @@ class LaunchForm(StepForm):
         grid: Any,
         work: Any,
     ) -> bool:
-        """Write a run of the kernel by one thread."""
+        """Write a run of the kernel by a single thread."""
         step = self.step
         fills = [(word, native.slots[name]) for word, name in enumerate(step.buffers)]
         for word, position, dtype in self.given:
@@ -392,7 +393,7 @@ class LaunchForm(StepForm):
         return native.run(handle, work, tuple(words), fills, grid, step.kernel.combines)
 
     def objects(self, native: NativeWriter) -> tuple[list[str], list[int], list[int]]:
-        """The buffers and the positions of numbers that its kernels take, and the slots of both."""
+        """The buffers and the positions of numbers that kernels take, and the slots of both."""
         names = list(dict.fromkeys(name for one in self.launches for name in one.step.buffers))
         numbers = (position for one in self.launches for _, position, _ in one.given)
         positions = sorted(set(numbers))
@@ -407,7 +408,7 @@ class LaunchForm(StepForm):
         lengths: Mapping[Symbol, int],
         *objects: Any,
     ) -> None:
-        """Bind the launch to these lengths, and run it on objects as `Launching.run_on` does."""
+        """Bind the launch to lengths, and run it on objects, as `Launching.run_on` does."""
         self.bind(values, lengths).run_on(names, positions, *objects)
 
     def grid_and_work(self, values: Values) -> tuple[int, int]:
@@ -417,9 +418,9 @@ class LaunchForm(StepForm):
     def _refusal(self, values: Values) -> GraphValueError:
         named: list[tuple[int, Dim]] = [(self._grid, self.step.grid)]
         named += zip(self._lengths, self.step.lengths, strict=True)
-        number, length = next(n for n in named if not -LARGEST <= values[n[0]] <= LARGEST)
+        number, length = next(n for n in named if not -MAX_WORD <= values[n[0]] <= MAX_WORD)
         return GraphValueError(
-            f"a loop whose lengths and steps in memory are at most {LARGEST}",
+            f"a loop whose lengths and steps in memory are at most {MAX_WORD}",
             f"{length} = {values[number]}",
             "take the part that is needed before arrays of this size are combined",
         )
@@ -431,10 +432,10 @@ def kernel_handle(kernel: Kernel) -> KernelHandle:
 
 
 class Launching(BoundStep):
-    """Runs a kernel: in one call if the work is small, else in chunks on threads.
+    """The bound step that runs a kernel, in one call for small work, otherwise on threads.
 
-    All `grid` units together are `work` additions. A chain of `chain` units is run in order by one
-    thread, unless threads share all units after the kernel `before`.
+    All `grid` units together cost `work` additions. One thread runs a chain of `chain` units in
+    order, unless threads share all units after the prepass `before`.
     """
 
     __slots__ = (
@@ -450,7 +451,7 @@ class Launching(BoundStep):
         before: Launching | None = None,
         chain: int = 1,
     ) -> None:
-        """Bind; raises as `LaunchForm.words`."""
+        """Bind the form to lengths, with the errors of `LaunchForm.words`."""
         self.form, self.handle, self.before, self.chain = form, handle, before, chain
         words, self.grid, self.work = form.words(values)
         self._count = len(words)
@@ -472,11 +473,11 @@ class Launching(BoundStep):
         return self.work < SERIAL_WORK
 
     def words(self) -> tuple[int, ...]:
-        """The words that do not depend on the call."""
+        """The words of the argument block that do not depend on the call."""
         return tuple(array("q", self._prepared))
 
     def __call__(self, arrays: Arrays, arguments: Sequence[object], given: Any = None) -> None:
-        """Fill in addresses and numbers, and run; raises as `run`."""
+        """Fill in addresses and numbers, and run the kernel, with the errors of `run`."""
         threads, before = 1 if self.is_serial else available_threads(), self.before
         if before is None:
             self.run(arrays, arguments, threads)
@@ -492,7 +493,7 @@ class Launching(BoundStep):
     def run(
         self, arrays: Arrays, arguments: Sequence[object], threads: int, chain: int = 1
     ) -> None:
-        """Run all units on `threads` threads; a thread runs `chain` units in order.
+        """Run all units on `threads` threads; each thread runs chains of `chain` units in order.
 
         Raises:
             RuntimeError: the kernel returned an error status.
@@ -526,7 +527,7 @@ class Launching(BoundStep):
             refuse_report(step.kernel, words)
 
     def emit(self, native: NativeWriter) -> bool:
-        """Write a run of the kernel or, if threads share it, a call of Python."""
+        """Write a run of the kernel, or a call of Python if threads share the kernel."""
         form = self.form
         if self.is_serial:
             return form.emit_serial(native, self.handle, self.words(), self.grid, self.work)
@@ -534,14 +535,14 @@ class Launching(BoundStep):
         return native.call_python(partial(self.run_on, names, positions), slots)
 
     def run_on(self, names: Sequence[str], positions: Sequence[int], *objects: Any) -> None:
-        """Run it, given the arrays of these buffers and the numbers at these positions."""
+        """Run the kernel; the objects are the arrays of `names`, and numbers at `positions`."""
         # Kernels read memory, which a NumPy scalar does not have.
         arrays: Any = dict(zip(names, map(np.asarray, objects), strict=False))
         self(arrays, at_positions(positions, objects[len(names) :]))
 
 
 class LaunchOfWords(NativeStep):
-    """A launch, written natively, of lengths that follow from integer arguments."""
+    """A launch whose lengths follow from integer arguments, to be written natively."""
 
     __slots__ = ("_form", "_grid", "_words", "_work")
 
@@ -550,7 +551,7 @@ class LaunchOfWords(NativeStep):
         self._grid, self._work = form.grid_and_work(values)
 
     def emit(self, native: NativeWriter) -> bool:
-        """Write a run of the kernel if its work is little in all calls, else a call of Python."""
+        """Write a run of the kernel if the work is always small, else a call of Python."""
         form = self._form
         if self._words is None:
             return False
@@ -567,7 +568,7 @@ def _check(status: int) -> None:
 
 
 def _bits(value: object, dtype: str) -> list[int]:
-    """A scalar as one or more 64-bit words."""
+    """The 64-bit words of a scalar."""
     size = np.dtype(dtype).itemsize
     raw = np.zeros(-(-size // 8) * 8, np.uint8)
     raw[:size] = np.asarray(value, dtype).reshape(1).view(np.uint8)

@@ -1,7 +1,8 @@
-"""Loops and branches as steps of plans: the plans of their bodies, trip by trip.
+"""Loops and branches as steps of plans, which run the plans of their bodies.
 
-A body runs in Python until calls of it repeat, then as a native call of the arrays of its windows
-and the index. Between trips Python runs, so that Ctrl-C is heard.
+A body runs in Python at first, and as a native call when it repeats; the arguments of the native
+call are the arrays of its windows and the index. Python runs between trips, so that Ctrl-C is
+noticed.
 """
 
 from __future__ import annotations
@@ -35,13 +36,13 @@ if TYPE_CHECKING:
 
 Runner = Callable[..., Any]
 IN_PYTHON: Final = 2
-"""Calls of a body before its native plan is written, which takes longer than some calls."""
-MOST_TABLES: Final = 4
-"""The most native plans of one body: trips may differ in comparisons of lengths."""
+"""The number of calls of a body in Python before its native plan is written."""
+MAX_TABLES: Final = 4
+"""The largest number of native plans of one body; trips may differ in comparisons of lengths."""
 
 
 class RegionForm(StepForm):
-    """A loop or branch for any lengths, with the forms of its bodies' plans."""
+    """The form of a loop or branch, with the forms of the plans of its bodies."""
 
     __slots__ = ("_kept", "_known", "bodies", "buffers", "named", "step")
 
@@ -50,22 +51,22 @@ class RegionForm(StepForm):
         index = step.index if isinstance(step, Repeat) else None
         every = [_symbols_of(form.plan) for form in bodies]
         self.named = [index in symbols for symbols in every]
-        """For each body whether its lengths name the index."""
+        """For each body, True if its lengths depend on the index."""
         self._known = sorted(frozenset().union(*every) - {index}, key=lambda one: one.name)
         self._kept = BoundedTable[tuple[int, ...], list[Body]]()
 
     @property
     def launches(self) -> list[LaunchForm]:
-        """The launches of kernels in the bodies."""
+        """The launches of kernels in all bodies."""
         return [launch for form in self.bodies for launch in form.launches]
 
     def bind(self, values: Values, lengths: Mapping[Symbol, int]) -> RegionStep:
-        """The bound step; bodies are bound once for all calls with equal lengths."""
+        """The bound step; all calls with equal lengths share the bound bodies."""
         kind: type[RegionStep] = Repeating if isinstance(self.step, Repeat) else Branching
         return kind(self, lengths, self.bound_bodies(lengths))
 
     def bound_bodies(self, lengths: Mapping[Symbol, int]) -> list[Body]:
-        """The bodies for these lengths."""
+        """The bodies, bound to these lengths."""
         key = tuple([lengths[symbol] for symbol in self._known])
         found = self._kept.get(key)
         if found is None:
@@ -80,7 +81,7 @@ class RegionForm(StepForm):
         return found
 
     def of_words(self, values: Values, lengths: Mapping[Symbol, int]) -> NativeStep:
-        """The step; if its lengths differ from call to call, each call binds it."""
+        """The step, which each call binds if its lengths differ between calls."""
         step = self.step
         dims = [n for one in step.operands for n in (one.offset, *one.shape, *one.strides)]
         dims += [step.trips] if isinstance(step, Repeat) and step.trips is not None else []
@@ -105,7 +106,7 @@ class RegionOfWords(NativeStep):
         self._form = form
 
     def emit(self, native: NativeWriter) -> bool:
-        """Write a call of Python."""
+        """Write a native call of the Python function that binds and runs the step."""
         step = self._form.step
         names = list(dict.fromkeys(one.buffer for one in (*step.operands, step.target)))
         slots = [native.slots[name] for name in names]
@@ -131,16 +132,16 @@ class RegionStep(BoundStep):
         return [kernel_handle(launch.step.kernel) for launch in self._form.launches]
 
     def __call__(self, arrays: Arrays, arguments: Sequence[object], given: Any = None) -> None:
-        """Run the region."""
+        """Run the region on the arrays of the plan."""
         seen = [operand.of(arrays) for operand in self._operands]
         self._target.of(arrays)[...] = self.run(*seen)
 
     def run(self, *seen: Array) -> int:
-        """Run the region on the arrays of its windows; the number of trips."""
+        """Run the region on the arrays of its windows; return the number of trips."""
         raise NotImplementedError
 
     def emit(self, native: NativeWriter) -> bool:
-        """Write a call of Python, which gets captured windows, and then those to be written."""
+        """Write a call of Python with the captured windows, then the written windows."""
         written, captured = self._operands[: self._written], self._operands[self._written :]
         return native.call(self._run_reordered, captured, [*written, self._target])
 
@@ -165,7 +166,7 @@ class Repeating(RegionStep):
         self._renewed = form.step.renewed if isinstance(form.step, Repeat) else ()
 
     def run(self, *seen: Array) -> int:
-        """Run trip by trip."""
+        """Run all trips of the loop, and return their number."""
         trips: Iterable[int] = itertools.count() if self._trips is None else range(self._trips)
         if self._renewed:
             return self._run_renewing(trips, list(seen))
@@ -182,7 +183,7 @@ class Repeating(RegionStep):
         return max(self._trips or 0, 0)
 
     def _run_renewing(self, trips: Iterable[int], seen: list[Array]) -> int:
-        """Run trip by trip, with the results of each trip in place of the renewed windows."""
+        """Run all trips; the results of each trip replace the renewed windows."""
         places, count = self._renewed, max(self._trips or 0, 0)
         windows = [seen[place] for place in places]
         body, *conditions = self._bodies
@@ -204,13 +205,13 @@ class Branching(RegionStep):
     __slots__ = ()
 
     def run(self, *seen: Array) -> int:
-        """Run one of two bodies."""
+        """Run the body that the truth selects."""
         self._bodies[0 if seen[self._written] else 1].called(seen)(0)
         return 1
 
 
 class Body:
-    """The plan of a body for known lengths, and its native calls."""
+    """The plan of a body, bound to lengths, and its native calls."""
 
     __slots__ = (
         *("_bound", "_cell", "_entry", "_form", "_gives", "_index", "_left", "_lengths"),
@@ -220,30 +221,30 @@ class Body:
     def __init__(
         self, form: PlanForm, lengths: Mapping[Symbol, int], index: Symbol | None, gives: bool
     ) -> None:
-        """Bind later; a body that `gives` arrays returns all its results."""
+        """Take the form, which is bound later; with `gives`, the body returns all its results."""
         self._form, self._lengths, self._index = form, dict(lengths), index
         self._gives = gives
         self._bound: BoundPlan | None = None
-        self._runs, self._left = 0, MOST_TABLES
+        self._runs, self._left = 0, MAX_TABLES
         self._entry: Runner | None = None
         self._cell: list[Any] = []
 
     def called(self, seen: Sequence[Array]) -> Runner:
-        """The function that runs the body on these arrays, given the trip."""
+        """The function that runs the body on these arrays for a trip."""
         return partial(self._run if self._index is None else self._run_at, *seen)
 
     def _run(self, *given: Any) -> Any:
-        """Run the body; the last value, the trip, is in none of its lengths."""
+        """Run the body, whose lengths do not depend on the trip, the last value."""
         if self._entry is None:
             return self._slow(*given[:-1])
         return self._entry(*given[:-1])
 
     def _run_at(self, *given: Any) -> Any:
-        """Run the body in the trip that is the last value."""
+        """Run the body for one trip; the last value is the number of the trip."""
         return self._slow(*given) if self._entry is None else self._entry(*given)
 
     def _slow(self, *given: Any) -> Any:
-        """Run the body in Python; after some runs write a native plan for the next one."""
+        """Run the body in Python; after some runs, write a native plan for later runs."""
         self._runs += 1
         bound = self._bound_at(given)
         if self._runs > IN_PYTHON and self._left > 0:
@@ -265,7 +266,7 @@ class Body:
         return self._bound
 
     def _write(self, bound_plan: BoundPlan, given: Sequence[Any]) -> None:
-        """Write the native plan for trips like this one, if there is one."""
+        """Write a native plan for trips like this one, if native code can run the body."""
         entries = lazy_import("axiomjit.runtime.native_call.native_entry")
         if config.portable or entries.refusal():
             self._left = 0

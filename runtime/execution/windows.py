@@ -1,4 +1,4 @@
-"""The memory of plans, and bound windows: views of the arrays of buffers."""
+"""The memory of a plan, and windows, which are views of the arrays of buffers."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ Arrays = dict[str, Array]
 
 
 def lengths_at(dims: tuple[Dim, ...], lengths: Mapping[Symbol, int]) -> tuple[int, ...]:
-    """The values of these lengths."""
+    """The values of lengths."""
     return tuple(evaluate(d, lengths) for d in dims)
 
 
 def at_positions(positions: Sequence[int], values: Sequence[object]) -> list[object]:
-    """A list of arguments with these values at these positions, else None."""
+    """A list of arguments that has the values at their positions, and None elsewhere."""
     arguments: list[object] = [None] * (max(positions, default=-1) + 1)
     for position, value in zip(positions, values, strict=False):
         arguments[position] = value
@@ -33,7 +33,7 @@ def at_positions(positions: Sequence[int], values: Sequence[object]) -> list[obj
 
 
 def is_whole(window: Window, buffers: Mapping[str, Buffer]) -> bool:
-    """True if the window is the whole buffer, as allocated by the plan."""
+    """True if the window is an entire buffer that the plan allocates."""
     owner = buffers[window.buffer]
     return (
         owner.role in (ArrayRole.RESULT, ArrayRole.TEMPORARY)
@@ -50,7 +50,7 @@ def _are_same(some: tuple[Dim, ...], others: tuple[Dim, ...]) -> bool:
 
 
 class PlanMemory:
-    """The memory of a plan by name, and its lengths by number; all steps share it."""
+    """The memory of a plan by name, and its lengths by number, for all steps."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan, self.lengths = plan, Lengths()
@@ -63,7 +63,7 @@ class PlanMemory:
         self.is_fresh = all(whole) and len(set(self.names)) == len(self.names)
         """True if the results are distinct arrays that the plan allocates."""
         self.waiting: Any = None
-        """The launch that is the prepass or parallel variant of the next launch."""
+        """A prepass or parallel variant that waits for the next launch."""
 
 
 class BoundWindow:
@@ -83,13 +83,14 @@ class BoundWindow:
 
     @property
     def is_known(self) -> bool:
-        """True if its lengths are numbers; in native plans they may follow from integers."""
+        """True if the lengths are numbers; in native plans, lengths may be symbolic."""
         return not any(isinstance(n, Dim) for n in (self.offset, *self.shape, *self.strides))
 
     def of(self, arrays: Arrays, beyond: bool = False) -> Array:
-        """The view of the window; for a whole buffer the array itself.
+        """The view of the window; for an entire buffer, the array itself.
 
-        The window may reach `beyond` the buffer if the reader skips these elements.
+        With `beyond`, the window may reach beyond the buffer, since the reader skips these
+        elements.
         """
         array = arrays[self.window.buffer]
         if self.allocated:
@@ -105,7 +106,7 @@ class BoundWindow:
         return np.asarray(_Interface(array, self.offset, self.shape, self.strides, kind, writable))
 
     def verify(self, array: Array) -> None:
-        """Refuse a window that is not inside the memory of its buffer.
+        """Refuse a window that reaches outside the memory of its buffer.
 
         Raises:
             BoundsError: the window reaches outside the buffer.
@@ -122,7 +123,7 @@ class BoundWindow:
 
 
 class _Interface:
-    """Shows part of an array through NumPy's array interface and keeps the array alive."""
+    """The array interface of a part of an array, which keeps the array alive."""
 
     def __init__(
         self,

@@ -1,13 +1,13 @@
-"""Worker threads, their number, and the calls whose chunks they help to run.
+"""Worker threads, the number of threads, and the jobs whose chunks workers help to run.
 
-A kernel releases the GIL, so the standard library's threads are enough. The caller always works
-itself and waits only for running chunks, never for a thread to wake up. So nested and concurrent
-calls cannot block each other; they only find fewer idle workers.
+A kernel releases the GIL, so the threads of the standard library are sufficient. The caller always
+works itself, and waits only for running chunks, never for a thread to wake up. So nested and
+concurrent calls cannot block each other; they only find fewer idle workers.
 
-A signal handler may interrupt the calling thread at any instruction, call us again, and raise. So
-the caller changes shared state only by single, atomic operations of lists, dicts, queues and locks,
-and the state is valid after each. Only workers, which no signal handler interrupts, change it in
-several steps.
+A signal handler may interrupt the calling thread at any instruction, call this module again, and
+raise an error. So the caller changes shared state only by single atomic operations of lists, dicts,
+queues and locks, and the state is valid after each operation. Only workers, which signal handlers
+do not interrupt, change state in several steps.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ from axiomjit.base.locks import after_fork, new_gate, new_lock
 Chunk = Callable[[int, int], int]
 AnyPath = str | os.PathLike[str]
 MIN_SPEEDUP: Final = 1.1
-"""Threads share units of chains only if that is faster by this factor."""
+"""The factor by which sharing the units of chains must be faster than running entire chains."""
 SHARE_DIVISOR: Final = 16
-"""A chunk has at least a thread's share of the units, divided by this number."""
+"""The smallest chunk is a thread's share of all units, divided by this number."""
 VARIABLES: Final = ("AXIOMJIT_NUM_THREADS", "OMP_NUM_THREADS")
-UNDIVIDED: Final = 2**62
+ALL_UNITS: Final = 2**62
 """The chunk size, in units, of calls that need not be divided."""
-LONG_S: Final = 0.02
-"""After a longer uninterrupted call, the next ones are made shorter, so that Ctrl-C is noticed."""
+LONG_CHUNK_S: Final = 0.02
+"""The duration of a call, in seconds, above which later calls become shorter, for Ctrl-C."""
 PATIENCE_S: Final = 1.0
-"""The time that a watching caller waits for a helper before it works itself."""
-SHORT_S: Final = 0.005
-"""After a shorter uninterrupted call, the next ones are made longer."""
+"""The seconds that a watching caller waits for a helper before it works itself."""
+SHORT_CHUNK_S: Final = 0.005
+"""The duration of a call, in seconds, below which later calls become longer."""
 
 
 class ChunkSize:
@@ -51,19 +51,19 @@ class ChunkSize:
     __slots__ = ("most",)
 
     def __init__(self, most: int) -> None:
-        """Start with a guess; a low one costs little."""
+        """Start with a guess; a guess that is too low costs little."""
         self.most = max(1, most)
 
     def learn(self, units: int, seconds: float) -> None:
-        """Adjust the size, given the units and the duration of a call."""
-        if seconds > LONG_S:
-            self.most = max(1, int(units * (LONG_S / 2 / seconds)))
-        elif seconds < SHORT_S and units >= self.most:
+        """Adjust the size by the units and the duration of a call."""
+        if seconds > LONG_CHUNK_S:
+            self.most = max(1, int(units * (LONG_CHUNK_S / 2 / seconds)))
+        elif seconds < SHORT_CHUNK_S and units >= self.most:
             self.most *= 2
 
 
 class Job:
-    """One parallel call: the chunks not taken yet, and a seat for each possible helper."""
+    """A parallel call, with its waiting chunks and a seat for each possible helper."""
 
     __slots__ = ("call", "chunks", "failures", "give_up", "is_open", "chunk_size", "seats")
 
@@ -75,7 +75,7 @@ class Job:
         chunk_size: ChunkSize,
         give_up: Callable[[], object] | None = None,
     ) -> None:
-        """Prepare; the last chunk is taken first. `give_up` ends running calls early."""
+        """Take the chunks, of which the last runs first; `give_up` ends running calls early."""
         self.call, self.chunk_size, self.give_up = call, chunk_size, give_up
         self.chunks = list(chunks)
         self.seats = tuple(new_gate() for _ in range(seats))
@@ -83,7 +83,7 @@ class Job:
         self.is_open = True
 
     def work(self) -> None:
-        """Run chunks until all are taken.
+        """Run chunks until none is left.
 
         Raises:
             RuntimeError: the call returned another status than 0.
@@ -103,10 +103,10 @@ class Job:
                 low = end
 
     def help(self) -> bool:
-        """Work as a helper, in a free seat; False if there is no seat or no chunk.
+        """Run chunks as a helper in a free seat; False if there is no seat or no chunk.
 
-        A chunk is taken only in a seat, so once the caller sees all seats free and no chunks left,
-        no helper is working.
+        A helper takes chunks only while it has a seat. So if the caller sees that all seats are
+        free and no chunks are left, no helper is working.
         """
         for seat in self.seats if self.chunks else ():
             if seat.acquire(blocking=False):
@@ -121,9 +121,9 @@ class Job:
         return False
 
     def watch(self) -> None:
-        """Leave the work to helpers, so that this thread handles signals even during a unit.
+        """Leave the work to helpers, so that this thread can handle signals during a unit.
 
-        If no helper takes a seat for PATIENCE_S, work.
+        If no helper takes a seat for PATIENCE_S seconds, this thread works.
         """
         ends = perf_counter() + PATIENCE_S
         while self.chunks and True not in [seat.locked() for seat in self.seats]:
@@ -141,16 +141,16 @@ class Job:
                 pass
 
     def stop(self) -> None:
-        """Start no further call, not even for the rest of a running chunk."""
+        """Prevent further calls, also calls for later units of a running chunk."""
         self.chunks.clear()
         self.is_open = False
         if self.give_up is not None:
             self.give_up()
 
     def close(self) -> None:
-        """Stop, and wait for working helpers: they write into the caller's arrays.
+        """Stop the job, and wait for working helpers, which write into the caller's arrays.
 
-        An exception that interrupts the waiting is raised afterwards.
+        An exception that interrupts the wait is raised afterwards.
         """
         interrupt: BaseException | None = None
         self.stop()
@@ -165,14 +165,14 @@ class Job:
             raise interrupt
 
     def abandon(self) -> None:
-        """Forget chunks taken by helpers, which do not exist in this forked process."""
+        """Give up the chunks of helpers, which do not exist in this forked process."""
         self.failures.append(RuntimeError("the process was forked while it ran chunks"))
         self.stop()
         self.seats = ()
 
 
 class _Worker(threading.Thread):
-    """A thread that helps with open jobs; a daemon, so that Python exits while it sleeps."""
+    """A daemon thread that helps with open jobs; Python can exit while it sleeps."""
 
     def __init__(self, pool: Pool) -> None:
         super().__init__(name="axiomjit", daemon=True)
@@ -181,7 +181,7 @@ class _Worker(threading.Thread):
         self.is_entered.acquire()
 
     def run(self) -> None:
-        """Join the pool, and help whenever it is called."""
+        """Join the pool, and help with jobs whenever the pool wakes the thread."""
         pool = self.pool
         pool.workers.append(self)
         needed = len(pool.workers) <= pool.most
@@ -195,7 +195,7 @@ class _Worker(threading.Thread):
 
 
 class Pool:
-    """The workers and open jobs of this process; the number of workers only grows."""
+    """The workers and the open jobs of this process; the number of workers never shrinks."""
 
     def __init__(self) -> None:
         self.jobs: dict[Job, None] = {}
@@ -205,10 +205,10 @@ class Pool:
         self._hiring = new_lock()
 
     def run(self, job: Job) -> None:
-        """Run a job to its end, with helpers in its seats.
+        """Run a job to its end, with the help of workers.
 
         Raises:
-            BaseException: raised by a chunk or a signal handler; no helper is working then.
+            BaseException: the error of a chunk or of a signal handler; no helper is working then.
         """
         try:
             try:
@@ -231,7 +231,7 @@ class Pool:
             raise job.failures[0]
 
     def help(self) -> bool:
-        """Help with a job; False if none has a seat and a chunk."""
+        """Help with a job; False if no job has a free seat and a chunk."""
         for job in list(self.jobs):
             if job.help():
                 return True
@@ -252,7 +252,7 @@ class Pool:
             self.calls.put(None)
 
     def _hire(self, count: int) -> None:
-        """Start workers; each joins the pool itself, so that the pool lists only live threads."""
+        """Start workers; each worker adds itself to the pool when its thread runs."""
         with self._hiring:
             self.most = max(self.most, count)
             for _ in range(count - len(self.workers)):
@@ -265,7 +265,7 @@ class Pool:
 
 
 class _Process:
-    """The pool of this process."""
+    """The holder of the pool of this process."""
 
     pool = Pool()
 
@@ -276,7 +276,7 @@ def pool() -> Pool:
 
 
 def _forget_workers() -> None:
-    """Forget the parent's threads, which a forked child does not have."""
+    """Make a new pool in a forked child, which does not have the threads of its parent."""
     old, _Process.pool = _Process.pool, Pool()
     for job in list(old.jobs):
         job.abandon()
@@ -287,11 +287,12 @@ after_fork(_forget_workers)
 
 @lru_cache(maxsize=256)
 def chunk_edges(grid: int, threads: int) -> tuple[int, ...]:
-    """The units at which the chunks of a grid start, and the end of the grid.
+    """The units at which the chunks of all units start, and the number of units.
 
-    Chunks get smaller, so that a late or slow thread ends with the others: each chunk is half of a
-    thread's share of the rest (C. Polychronopoulos and D. Kuck, "Guided self-scheduling", 1987),
-    but at least the share of all units divided by SHARE_DIVISOR.
+    Chunks become smaller, so that all threads end at about the same time, even if one is late or
+    slow. Each chunk is half of a thread's share of the remaining units, but at least a thread's
+    share of all units divided by SHARE_DIVISOR. The method is guided self-scheduling, by
+    Polychronopoulos and Kuck, 1987.
     """
     edges, least = [0], -(-grid // (SHARE_DIVISOR * threads))
     while edges[-1] < grid:
@@ -302,7 +303,7 @@ def chunk_edges(grid: int, threads: int) -> tuple[int, ...]:
 
 
 def cuts_chains(chains: int, ahead: int, work: int, threads: int) -> bool:
-    """True if threads should share the units of chains after a prepass, not whole chains."""
+    """True if threads should share the units of chains after a prepass, not entire chains."""
     if threads == 1 or not chains:
         return False
     longest = -(-chains // min(threads, chains))  # the chains of one thread
@@ -316,21 +317,23 @@ def run_chunks(
     chunk_size: ChunkSize | None = None,
     give_up: Callable[[], object] | None = None,
 ) -> None:
-    """Run all chunks, each from one of the `edges` to the next, by calls of `call(lo, hi)`.
+    """Run all chunks, which are between neighbouring `edges`, by calls of `call(lo, hi)`.
 
     Args:
-        call: runs units lo to hi without the GIL and returns a status, 0 for success.
-        edges: ascending numbers of units (see `chunk_edges`).
-        threads: the most threads that work at once, the caller included. With one thread or
-            one chunk, the caller runs everything in order. Simultaneous calls share the threads.
-        chunk_size: the number of units per call, adjusted after each call. If None, chunks are not
-            divided.
-        give_up: ends running calls early. If given, one unit may take long: the main thread leaves
-            the work to helpers, so that signals reach the main thread meanwhile.
+        call: A function that runs units lo to hi without the GIL and returns a status, 0 for
+            success.
+        edges: The ascending edges of chunks (see `chunk_edges`).
+        threads: The largest number of threads that work at the same time, including the caller.
+            With one thread or one chunk, the caller runs everything in order. Simultaneous calls
+            share the threads.
+        chunk_size: The number of units per call, which is adjusted after each call. If None, chunks
+            are not divided.
+        give_up: A function that ends running calls early. If it is given, one unit may take long,
+            so the main thread leaves the work to helpers and can handle signals.
 
     Raises:
-        RuntimeError: a call returned a status other than 0; no further chunk was started.
-        BaseException: raised by a call, or KeyboardInterrupt in the caller, after the running
+        RuntimeError: a call returned a status other than 0; no further chunk is started.
+        BaseException: the error of a call, or KeyboardInterrupt in the caller, after the running
             chunks have ended.
     """
     chunks = [*itertools.pairwise(edges)]
@@ -340,7 +343,7 @@ def run_chunks(
     most = min(threads, len(chunks)) - (not watched) - workers.busy()
     helpers = max(int(watched and bool(chunks)), most)
     job = Job(
-        call, chunks, helpers, chunk_size or ChunkSize(UNDIVIDED), give_up if watched else None
+        call, chunks, helpers, chunk_size or ChunkSize(ALL_UNITS), give_up if watched else None
     )
     if helpers:
         workers.run(job)
@@ -353,10 +356,10 @@ _LIMIT: Final[ContextVar[int | None]] = ContextVar("axiomjit_threads", default=N
 
 @contextmanager
 def threads(n: int) -> Iterator[None]:
-    """Use at most `n` threads for work started inside the block, in this thread or task.
+    """A context in which work that this thread or task starts uses at most `n` threads.
 
-    In nested blocks the smallest number holds. Libraries that compute matrix products are limited
-    too if `threadpoolctl` can be imported.
+    In nested blocks, the smallest number holds. Libraries that compute matrix products are limited,
+    too, if `threadpoolctl` can be imported.
 
     Raises:
         GraphValueError: n is less than 1.
@@ -381,12 +384,12 @@ def threads(n: int) -> Iterator[None]:
 
 
 def asked_threads() -> int | None:
-    """The number of the innermost `threads(n)` block; None outside of any."""
+    """The number of the innermost `threads(n)` block; None outside of such blocks."""
     return _LIMIT.get()
 
 
 def available_threads() -> int:
-    """The most threads that a call may use: those of the process, limited by `threads(n)`."""
+    """The largest number of threads that a call may use, limited by `threads(n)`."""
     most = granted()
     if most == 1:
         return 1
@@ -396,30 +399,30 @@ def available_threads() -> int:
 
 @lru_cache(maxsize=1)
 def granted() -> int:
-    """The number of threads allowed by CPUs, control groups and environment.
+    """The number of threads that CPUs, control groups and environment allow.
 
-    It is determined by the first call that could use threads, and again after a fork. Of the
-    environment variables the first one with a number counts.
+    The first call that could use threads determines the number; after a fork it is determined
+    again. The first environment variable with a number is used.
     """
     affinity = getattr(os, "sched_getaffinity", None)
     cpus = len(affinity(0)) if affinity else os.cpu_count() or 1
     limits = [cpus, read_quota("/proc/self/cgroup", "/sys/fs/cgroup")]
-    limits += [asked for asked in map(_asked, VARIABLES) if asked is not None][:1]
+    limits += [asked for asked in map(_thread_limit, VARIABLES) if asked is not None][:1]
     return min(limit for limit in limits if limit is not None)
 
 
-def _asked(variable: str) -> int | None:
-    """The first number in a variable; None if it has none."""
+def _thread_limit(variable: str) -> int | None:
+    """The first number in an environment variable; None if there is none."""
     first = os.environ.get(variable, "").split(",")[0].strip()
     return int(first) if first.isdecimal() and int(first) else None
 
 
 def read_quota(table: AnyPath, mount: AnyPath) -> int | None:
-    """The smallest CPU quota of the groups that `table` lists, and of the groups above them.
+    """The smallest CPU quota of the groups that `table` lists and of their parent groups.
 
     Args:
-        table: a file of lines "number:controllers:path", as /proc/self/cgroup.
-        mount: the directory of control groups: version 2 directly, version 1 per controller.
+        table: A file with lines "number:controllers:path", as /proc/self/cgroup.
+        mount: The directory of control groups; version 1 has a subdirectory per controller.
     """
     quotas: list[float] = []
     for line in _read(table).splitlines():
@@ -436,7 +439,7 @@ def read_quota(table: AnyPath, mount: AnyPath) -> int | None:
 
 
 def _group_quota(group: str) -> float | None:
-    """CPUs granted to one control group, in the format of either version."""
+    """The CPUs granted to one control group, in the format of version 1 or 2."""
     words = _read(f"{group}/cpu.max").split()
     if not words:
         words = [_read(f"{group}/cpu.cfs_{part}_us").strip() for part in ("quota", "period")]
@@ -446,7 +449,7 @@ def _group_quota(group: str) -> float | None:
 
 
 def _read(path: AnyPath) -> str:
-    """Text of a file; empty if it cannot be read."""
+    """The text of a file; an empty text if the file cannot be read."""
     try:
         with open(path) as file:
             return file.read()

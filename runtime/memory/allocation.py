@@ -1,19 +1,19 @@
-"""Memory of arrays: where it comes from, how far an array reaches, and how it is recycled.
+"""Allocate, measure and recycle the memory of arrays.
 
 Memory of large arrays is given out again after NumPy has freed it. Such an array owns its memory
-like any other (`base` is None): NumPy allocates and frees it by the memory handler that is set
-while the array is made (NEP 49). Fresh memory costs as much as the work on it: the system clears
-each page when it is first touched.
+like any other array (`base` is None): NumPy allocates and frees the memory by the memory handler
+that is set while the array is made (NEP 49). New memory costs as much as the work on it, since the
+system clears each page at its first access.
 
-The handler is machine code, since NumPy also calls it while Python ends. It calls nothing by name,
-so that it can be stored on disk. A block has one of eight sizes for each power of two and is
-aligned to 64 bytes; behind it are the address from malloc and the number of its size. A free block
-begins with the address of the next free block of its size. The state has a lock, the bytes kept and
-their limit, counts of recycled and of new blocks, the addresses of malloc, free and madvise, and a
-list per size.
+The handler is machine code, since NumPy also calls it while Python ends. The code calls no function
+by name, so that it can be stored on disk. A block has one of eight sizes for each power of two and
+is aligned to 64 bytes; behind it are the address from malloc and the number of its size. A free
+block begins with the address of the next free block of its size. The state of the allocator has a
+lock, the number of kept bytes and its limit, the numbers of recycled and of new blocks, the
+addresses of malloc, free and madvise, and a list of free blocks for each size.
 
-All allocations of the runtime use `empty` and `block` of this module, looked up at each call. Tests
-replace them by an allocator that ends every buffer at a protected page.
+All allocations of the runtime look up `empty` and `block` in this module at each call, so that
+tests can replace them by an allocator that ends every buffer at a protected page.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ _WORD: Final = 8
 
 
 def numpy_function(place: int) -> int:
-    """The address of a NumPy function by its index in the table of NumPy's C interface.
+    """The address of a NumPy function, given by its index in the table of NumPy's C interface.
 
     Raises:
-        ImportError, AttributeError: NumPy shows no table.
+        ImportError, AttributeError: NumPy does not provide the table.
     """
     from numpy._core import multiarray
 
@@ -60,7 +60,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 LISTS_AT: Final = 8
 SIZES: Final = 512
-POOLED, LIMIT, RECYCLED, FRESH, OUTSIDE = 1, 2, 3, 4, 5
+POOLED, LIMIT, RECYCLED, FRESH, MALLOC = 1, 2, 3, 4, 5
 State = ctypes.c_uint64 * (LISTS_AT + SIZES)
 
 
@@ -68,11 +68,11 @@ def new_state() -> ctypes.Array[ctypes.c_uint64]:
     """The initial state of an allocator.
 
     Raises:
-        AttributeError: a function of the C library is nowhere.
+        AttributeError: a function of the C library is not found.
     """
     state = State()
     names = ("malloc", "free", "madvise") if sys.platform == "linux" else ("malloc", "free")
-    for place, name in enumerate(names, OUTSIDE):
+    for place, name in enumerate(names, MALLOC):
         address = function_address(name)
         if address is None:
             raise AttributeError(name)
@@ -81,7 +81,7 @@ def new_state() -> ctypes.Array[ctypes.c_uint64]:
 
 
 def load_allocator() -> dict[str, int]:
-    """The addresses of malloc, calloc, realloc, free and trim, which are never unloaded.
+    """The addresses of the allocator's functions; their code is never unloaded.
 
     Raises:
         ImportError: llvmlite is not installed.
@@ -96,13 +96,13 @@ def load_allocator() -> dict[str, int]:
 
 Array = np.ndarray[Any, Any]
 Maker = Callable[[Sequence[int], np.dtype[Any]], Array]
-LARGE: Final = 1 << 17
-"""Fewest bytes of a recycled block; malloc itself recycles smaller ones."""
+MIN_RECYCLED_BYTES: Final = 1 << 17
+"""The smallest number of bytes of a recycled block; malloc itself recycles smaller blocks."""
 NAME: Final = b"axiomjit"
 
 
 class _Allocator(ctypes.Structure):
-    """NumPy's `PyDataMem_Handler`, version 1."""
+    """The structure `PyDataMem_Handler` of NumPy, version 1."""
 
     _fields_ = (
         ("name", ctypes.c_char * 127),
@@ -124,7 +124,7 @@ class _Pool:
         Raises:
             ImportError: llvmlite is not installed, or NumPy has no interface for handlers.
             AttributeError: a function of the C library is not found.
-            RuntimeError: NumPy does not take the handler.
+            RuntimeError: NumPy does not use the handler.
             RuntimeError, OSError, ValueError: the code can be neither loaded nor compiled.
         """
         addresses = load_allocator()
@@ -146,14 +146,14 @@ class _Pool:
 
         before = self.set_handler(self.capsule)
         try:
-            array = np.empty(LARGE, np.uint8)
+            array = np.empty(MIN_RECYCLED_BYTES, np.uint8)
         finally:
             self.set_handler(before)
         if get_handler_name(array) != NAME.decode() or array.ctypes.data % 64:
             raise RuntimeError("NumPy does not use the handler that it was given")
 
     def trim(self) -> None:
-        """Return kept memory to the system."""
+        """Return all kept memory to the system."""
         self._trim(ctypes.addressof(self.state))
 
 
@@ -165,14 +165,14 @@ def _capsule(address: int) -> Any:
 
 
 class _Process:
-    """The pool of this process, if any."""
+    """The holder of the pool of this process."""
 
     pool: _Pool | None = None
 
 
 @lru_cache(maxsize=1)
 def _start() -> None:
-    """Make the pool, if possible."""
+    """Make the pool of this process, if possible."""
     if os.name != "posix":
         return
     try:
@@ -186,10 +186,10 @@ def _start() -> None:
 
 
 def recycled(make: Maker, shape: Sequence[int], dtype: np.dtype[Any]) -> Array:
-    """`make(shape, dtype)`, which allocates an array, with memory from the pool.
+    """The array from `make(shape, dtype)`, with memory from the pool.
 
     Raises:
-        MemoryError: there is not so much memory.
+        MemoryError: there is not enough memory.
     """
     limit = config.pool_bytes
     pool = _Process.pool
@@ -224,7 +224,7 @@ def with_recycling(function: Callable[P, R], /, *args: P.args, **kwargs: P.kwarg
 
 
 def trim() -> int:
-    """Return memory kept for later results to the system; the number of bytes."""
+    """Return the memory kept for later results to the system; return the number of bytes."""
     pool = _Process.pool
     if pool is None:
         return 0
@@ -234,7 +234,7 @@ def trim() -> int:
 
 
 def kept_bytes() -> int:
-    """The bytes kept now."""
+    """The number of bytes that are kept for later results."""
     return 0 if _Process.pool is None else int(_Process.pool.state[POOLED])
 
 
@@ -269,7 +269,7 @@ def address(values: Array) -> int:
 
 
 def poison(dtype: np.dtype[Any]) -> Any:
-    """The value with which new memory is filled, so that reading it is noticed."""
+    """The value that fills new memory, so that a result shows that unwritten memory was read."""
     if is_inexact(dtype):
         return math.nan
     least, greatest = value_range(dtype)
@@ -277,19 +277,21 @@ def poison(dtype: np.dtype[Any]) -> Any:
 
 
 def allocate(shape: Sequence[int], dtype: np.dtype[Any], size_bytes: int = 0) -> Array:
-    """A dense array, poisoned under `config.check`; memory of large arrays is recycled.
+    """A dense array, poisoned under `config.check`; the memory of large arrays is recycled.
 
     Raises:
         MemoryError: there is not enough memory.
     """
-    fresh = empty(shape, dtype) if size_bytes < LARGE else recycled(empty, shape, dtype)
+    fresh = (
+        empty(shape, dtype) if size_bytes < MIN_RECYCLED_BYTES else recycled(empty, shape, dtype)
+    )
     if config.check:
         fresh.fill(poison(dtype))
     return fresh
 
 
 def reused(array: Array, shape: Sequence[int], dtype: np.dtype[Any]) -> Array:
-    """The memory of an unneeded array, as a dense array of the same number of bytes."""
+    """A dense array in the memory of an array that is no longer needed and has as many bytes."""
     taken: Array = np.ndarray(shape, dtype, buffer=array.ravel(order="K"))
     if config.check:
         taken.fill(poison(dtype))
@@ -297,10 +299,10 @@ def reused(array: Array, shape: Sequence[int], dtype: np.dtype[Any]) -> Array:
 
 
 def span(shape: Sequence[int], strides: Sequence[int], size: int = 1) -> tuple[int, int]:
-    """The lowest offset of an element from the first one, and the end of the highest.
+    """The lowest offset of an element from the first element, and the highest end.
 
-    Both are in the unit of the strides, in which an element has `size`. Without elements both are
-    0.
+    Both are in the unit of the strides; `size` is the size of an element in this unit. Both are 0
+    if there are no elements.
     """
     if 0 in shape:
         return 0, 0
@@ -309,6 +311,6 @@ def span(shape: Sequence[int], strides: Sequence[int], size: int = 1) -> tuple[i
 
 
 def element_bounds(array: Array) -> tuple[int, int]:
-    """`span` of an array in elements; a kernel may access [low, high)."""
+    """The bounds `low` and `high` in elements; a kernel may access offsets in [low, high)."""
     low, high = span(array.shape, array.strides, array.itemsize)
     return low // array.itemsize, high // array.itemsize

@@ -1,4 +1,4 @@
-"""LLVM text of the allocator that recycles memory (`allocation`)."""
+"""Write the LLVM text of the allocator that recycles memory (`allocation`)."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from axiomjit.runtime.memory.allocation import (
     FRESH,
     LIMIT,
     LISTS_AT,
-    OUTSIDE,
+    MALLOC,
     POOLED,
     RECYCLED,
     SIZES,
 )
 from axiomjit.runtime.object_cache.llvm_text import Builder, Value
 
-HUGE: Final = 1 << 22
-"""Fewest bytes of a block with large pages."""
-ADVICE: Final = 14
-"""MADV_HUGEPAGE."""
-MOST: Final = 1 << 47
+MIN_LARGE_PAGE_BYTES: Final = 1 << 22
+"""The smallest number of bytes of a block that gets large pages."""
+LARGE_PAGE_ADVICE: Final = 14
+"""The value of MADV_HUGEPAGE, by which madvise requests large pages."""
+MAX_BYTES: Final = 1 << 47
 HEAD: Final = """
 declare i64 @llvm.ctlz.i64(i64, i1)
 declare i64 @llvm.umax.i64(i64, i64)
@@ -38,7 +38,7 @@ define ptr @axiomjit_allocator() {
 
 
 class _Function(Builder):
-    """Writes a function of the allocator, whose first parameter is the state."""
+    """A builder of a function of the allocator; its first parameter is the allocator's state."""
 
     def __init__(self, name: str, parameters: int) -> None:
         super().__init__(f"axiomjit_{name}", parameters)
@@ -57,15 +57,15 @@ class _Function(Builder):
         self.store_released(0, self.state)
 
     def add_to(self, word: int, amount: Value | int) -> None:
-        """Add to a word of the state."""
+        """Add a number to a word of the state."""
         self.store(self.add(self.word(self.state, word), amount), self.state, 8 * word)
 
     def list(self, number: Value) -> Value:
-        """The address of the word that points to the first free block of a size."""
+        """The address of the word of the state that points to the first free block of a size."""
         return self.add(self.at(self.state, number), 8 * LISTS_AT)
 
     def number(self, wanted: Value) -> Value:
-        """The number of the smallest size with this number of bytes."""
+        """The number of the smallest size with at least this number of bytes."""
         below = self.add(wanted, -1)
         zeros = self._result(f"call i64 @llvm.ctlz.i64(i64 {below}, i1 false)")
         power = self.subtract(63, zeros)
@@ -73,13 +73,13 @@ class _Function(Builder):
         return self.add(self.add(self.shift_left(power, 3), part), -8)
 
     def bytes(self, number: Value) -> Value:
-        """The number of bytes of size class `number`."""
+        """The number of bytes of the size with this number."""
         shift = self.add(self.shift_right(number, 3), -3)
         return self.shift_left(self.add(self.both(number, 7), 9), shift)
 
     def give_back(self, block: Value) -> None:
         """Return a block to the C library."""
-        self.call(self.word(self.state, OUTSIDE + 1), self.load(block, -16))
+        self.call(self.word(self.state, MALLOC + 1), self.load(block, -16))
 
     def drop_all(self) -> None:
         """Return all free blocks to the C library."""
@@ -110,7 +110,7 @@ def _malloc() -> str:
     f = _Function("malloc", 2)
     state, size = f.parameters
     refused = f.label()
-    f.require(f.test("ule", size, MOST), refused)
+    f.require(f.test("ule", size, MAX_BYTES), refused)
     number = f.number(f.call_named("llvm.umax.i64", f.add(size, 64), 4096))
     bytes, place = f.bytes(number), f.list(number)
     f.lock()
@@ -123,7 +123,7 @@ def _malloc() -> str:
         f.give(block)
     f.add_to(FRESH, 1)
     f.unlock()
-    room, take = f.add(bytes, 64), f.word(state, OUTSIDE)
+    room, take = f.add(bytes, 64), f.word(state, MALLOC)
     raw = f.variable(f.call(take, room))
     with f.when(f.test("eq", f.load(raw), 0)):
         f.call_named("axiomjit_trim", state)
@@ -131,9 +131,9 @@ def _malloc() -> str:
     first = f.load(raw)
     f.require(f.test("ne", first, 0), refused)
     if sys.platform == "linux":
-        with f.when(f.test("uge", bytes, HUGE)):
+        with f.when(f.test("uge", bytes, MIN_LARGE_PAGE_BYTES)):
             page = f.both(f.add(first, 4095), -4096)
-            f.call_short(f.word(state, OUTSIDE + 2), page, f.both(bytes, -4096), ADVICE)
+            f.call_short(f.word(state, MALLOC + 2), page, f.both(bytes, -4096), LARGE_PAGE_ADVICE)
     data = f.both(f.add(first, 127), -64)
     f.store(first, data, -16)
     f.store(number, data, -8)
@@ -196,5 +196,5 @@ def _realloc() -> str:
 
 
 def allocator_text() -> str:
-    """The LLVM text of the allocator, and of a function that returns its functions' addresses."""
+    """The LLVM text of the allocator, with a function that returns the allocator's addresses."""
     return "".join((HEAD, _trim(), _malloc(), _free(), _calloc(), _realloc()))

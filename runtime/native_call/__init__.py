@@ -1,7 +1,7 @@
-"""The native entry: one C-level function that guards the arguments of a call and runs its plan.
+"""Native calls: one native function checks the guards of a call and runs its plan.
 
-The conditions of calls are in guard tables; the function is the same for all. It reads the
-structures of CPython and NumPy directly, so it is used only if known objects have the expected
-layout; otherwise calls run in Python. May import `base`, `symbolic`, `runtime.object_cache`,
-`runtime.memory`.
+The conditions of a call are in a guard table; the native function is the same for all tables. This
+function reads the structures of CPython and NumPy directly. It is used only if known objects have
+the expected layout; otherwise calls run in Python. May import `base`, `symbolic`,
+`runtime.object_cache`, `runtime.memory`.
 """

@@ -1,4 +1,4 @@
-"""The builder of the entry's LLVM text: its parameters, its memory, and the records of tables."""
+"""The builder of the LLVM text of the native entry."""
 
 from __future__ import annotations
 
@@ -17,39 +17,41 @@ HEADER: Final = (
     *("outside", "outside_at", "passed", "passed_at"),
     *("patches", "patches_at", "step_words", "steps_from"),
 )
-"""The words of a guard table; its guards follow, then the instructions of a plan, then the slots of
-results, the vector's part before the arguments, numbers of values passed to the runner, and patches
-of instructions, pairs of a word's number and the slot of its value.
+"""The words of the header of a guard table.
 
-`runner` is a Python function in place of a plan; a word whose name ends in `_at` has the number of
-another word of the table.
-`otherwise` is a function that answers if one of `errors` is raised. `memory` is the number of bytes
-that the call takes from Python, 0 if `STACK_WORDS` are enough; the words `_from` are numbers of
-words in that memory, which begins with the objects of all slots. The vector has `outside` values
-and then the arguments; the first argument has number 0, the last value before it -1."""
+Behind the header are the guards, the instructions of a plan, the slots of results, the vector's
+part before the arguments, the numbers of values passed to the runner, and the patches of
+instructions: pairs of the number of a word and the slot of its value.
+
+`runner` is a Python function in place of a plan. A word whose name ends in `_at` is the number of
+another word of the table. `otherwise` is a function that answers the call if one of `errors` is
+raised. `memory` is the number of bytes that the call allocates by Python, 0 if `STACK_WORDS` words
+are enough. A word whose name ends in `_from` is the number of a word in that memory, which begins
+with the objects of all slots. The vector has `outside` values from outside the call, then the
+arguments. The first argument has number 0, the last value before it -1.
+"""
 STACK_WORDS: Final = 256
-"""Words of memory that a native call has on the stack: slots, operands, a vector and an argument
-block."""
+"""The number of words of memory that a native call has on the stack."""
 
 
 class Row:
-    """The named words of a record in a table; further words are the `tail`."""
+    """The named words of a record in a guard table; all further words are the `tail`."""
 
     def __init__(self, entry: Builder, address: Value, words: tuple[str, ...]) -> None:
         self._entry, self._address, self._words = entry, address, ("kind", "size", *words)
 
     def __getitem__(self, name: str) -> Value:
-        """The value of a word."""
+        """The value of the word of this name."""
         return self._entry.word(self._address, self._words.index(name))
 
     @property
     def tail(self) -> Value:
-        """The address behind the named words."""
+        """The address of the words behind the named words."""
         return self._entry.add(self._address, 8 * len(self._words))
 
 
 class EntryBuilder(Builder):
-    """Writes the entry; its parameters, its memory and the current table are values."""
+    """A builder of the native entry; parameters, memory and the current table are values."""
 
     def __init__(self) -> None:
         super().__init__(NAME, 4)
@@ -59,26 +61,26 @@ class EntryBuilder(Builder):
         self._taken = self.variable(0)
         self.objects = self.values = self.operands = self.argument_block = self.vector = ""
         self.unfit = ""
-        """The label of the code that leaves a plan which does not fit the call."""
+        """The label of the code that runs if the plan does not fit the call."""
         self.table: Value = ""
         self.tables: Value = ""
 
     def head(self, name: str) -> Value:
-        """A word of the table's header."""
+        """The word of the table's header with this name."""
         return self.word(self.table, HEADER.index(name))
 
     def runtime(self, name: str) -> Value:
-        """A function of CPython or NumPy, an object, or the address of a word."""
+        """The address of a function or an object of CPython or NumPy, or of a word."""
         return self.word(self.head("runtime"), [*RUNTIME].index(name))
 
     def fill_slot(self, slot: Value, thing: Value, word: Value) -> None:
-        """Store an object in a slot, with its word for kernels."""
+        """Store an object, and its word for kernels, in a slot."""
         self.store(thing, self.at(self.objects, slot))
         self.store(word, self.at(self.values, slot))
 
     @contextmanager
     def records(self, address: Value, count: Value) -> Iterator[Value]:
-        """Run the body for each record of a table; a record begins with its kind and size."""
+        """Emit a loop over the records of a table; a record begins with its kind and size."""
         cursor = self.variable(address)
         with self.count(count):
             record = self.load(cursor)
@@ -86,7 +88,7 @@ class EntryBuilder(Builder):
             self.store(self.at(record, self.word(record, 1)), cursor)
 
     def choose_kind(self, record: Value, kinds: Sequence[Callable[[], None]]) -> None:
-        """Run the code for the kind of a record."""
+        """Emit code that selects the code for the kind of a record."""
         behind, kind = self.label(), self.word(record, 0)
         for number, do in enumerate(kinds):
             with self.when(self.test("eq", kind, number)):
@@ -97,7 +99,7 @@ class EntryBuilder(Builder):
         self.begin(behind)
 
     def take_memory(self, missed: str) -> None:
-        """Provide memory for the slots, operands and argument blocks of the current table."""
+        """Emit code that provides memory for the current table: on the stack or from Python."""
         self.store(0, self._taken)
         memory, size = self.variable(self._stack), self.head("memory")
         with self.when(self.test("ne", size, 0)):
@@ -111,12 +113,12 @@ class EntryBuilder(Builder):
         self.argument_block = self.at(self.objects, self.head("block_from"))
 
     def copy_words(self, source: Value, target: Value, words: Value) -> None:
-        """Copy that many words."""
+        """Copy this number of words from `source` to `target`."""
         with self.count(words) as number:
             self.store(self.word(source, number), self.at(target, number))
 
     def steps(self) -> Value:
-        """The address of the instructions: with patches a copy of them in this call's memory."""
+        """The address of the instructions; patched instructions are a copy in the call's memory."""
         steps, patches = (
             self.variable(self.at(self.table, self.head("steps_at"))),
             self.head("patches"),
@@ -134,10 +136,10 @@ class EntryBuilder(Builder):
         return self.load(steps)
 
     def fill_vector(self) -> None:
-        """Emit code that makes the vector: known objects, 0 for values to read, the arguments.
+        """Emit code that makes the vector from values outside the call and the arguments.
 
-        Guards read the values later. If there are no values beside arguments, the vector is the
-        arguments' own memory.
+        A value from outside is a known object, or 0 until a guard reads it. If the table has no
+        values from outside, the vector is the memory of the arguments.
         """
         vector, outside = self.variable(self.arguments), self.head("outside")
         with self.when(self.test("ne", outside, 0)):
@@ -153,7 +155,7 @@ class EntryBuilder(Builder):
         return self.add(self.head("positional"), self.head("keywords"))
 
     def drop_memory(self) -> None:
-        """Release the memory of the current table, and the values of its vector that were read."""
+        """Emit code that releases the table's memory and the values that its guards have read."""
         outside = self.head("outside")
         known, first = self.at(self.table, self.head("outside_at")), self.head("vector_from")
         with self.count(outside) as number:
@@ -166,5 +168,5 @@ class EntryBuilder(Builder):
             self.call(self.runtime("drop_memory"), taken)
 
     def drop_tables(self) -> None:
-        """Release the tables, which are freed if this call had the last reference."""
+        """Emit code that releases the call's reference to the tables."""
         self.call(self.runtime("drop"), self.tables)

@@ -1,9 +1,9 @@
-"""Guard tables: the conditions of a call and its instructions, as words for the entry.
+"""Guard tables: the conditions and the instructions of a call, as words for the native entry.
 
-A table is a header, a record for each guarded object, one for each instruction of a plan, the slots
-of results, and the known part of the vector: the values that records refer to by number. It refers
-to objects by their addresses; `Table.kept` keeps them alive. Another guard is one more row of
-`GUARDS`: its words, and the code that checks it.
+A table has a header, a record for each guard, a record for each instruction of a plan, the slots of
+results, and the known part of the vector. Records refer to values by their number in the vector. A
+table has the addresses of objects; `Table.kept` keeps these objects alive. To add a guard, add a
+row to `GUARDS` with its words and its code.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from axiomjit.runtime.native_call.instances import (
     FUNCTION_PARTS,
     SIZES,
     InDict,
-    Nowhere,
+    NoAttributes,
     Slot,
     attribute_place,
     place_of_key,
@@ -68,18 +68,18 @@ from axiomjit.symbolic.dims import Dim, Symbol
 from axiomjit.symbolic.dims import Guard as Comparison
 
 Array = np.ndarray[Any, Any]
-MOST_TABLES: Final = 8
-"""Most tables of one entry; a further one replaces the oldest."""
+MAX_TABLES: Final = 8
+"""The largest number of tables of a native entry; a further table replaces the oldest."""
 _NUMBERS: Final = {float: 1, complex: 2}
-"""For each type of Python number that kernels take by value, the number of its words."""
-_PLAIN: Final = {np.dtype(code).type for code in DTYPES}
-"""Classes of NumPy's scalars whose bits are their value."""
+"""The number of words of each type of Python number that kernels take by value."""
+_BIT_CLASSES: Final = {np.dtype(code).type for code in DTYPES}
+"""The classes of NumPy scalars that consist only of the bits of their value."""
 UNUSED_SLOTS: Final = 2
-"""Slots for guarded values that no step uses; a complex number takes two."""
+"""The number of slots for guarded values that no step uses; a complex number needs two."""
 
 
 def _guard_array(e: EntryBuilder, row: Row, array: Value, missed: str) -> None:
-    """Check the layout of an array, and its address unless that is 0."""
+    """Emit the check of an array's layout, and of its address unless the row has 0."""
     e.require(e.test("eq", e.load(array, fields.TYPE), e.runtime("array_type")), missed)
     dtype = e.both(e.load(e.load(array, fields.DTYPE), fields.DTYPE_KIND), fields.DTYPE_BYTES)
     e.require(e.test("eq", dtype, row["dtype"]), missed)
@@ -100,7 +100,7 @@ def _guard_array(e: EntryBuilder, row: Row, array: Value, missed: str) -> None:
 
 
 def _guard_number(e: EntryBuilder, row: Row, value: Value, missed: str) -> None:
-    """Check the type of a float or complex number; kernels get its value."""
+    """Emit the check of the type of a float or complex number, whose value kernels get."""
     e.require(e.test("eq", e.load(value, fields.TYPE), row["type"]), missed)
     slot = row["slot"]
     e.store(value, e.at(e.objects, slot))
@@ -110,25 +110,26 @@ def _guard_number(e: EntryBuilder, row: Row, value: Value, missed: str) -> None:
 
 
 def _guard_scalar(e: EntryBuilder, row: Row, value: Value, missed: str) -> None:
-    """Check the type of a NumPy scalar; kernels read its value."""
+    """Emit the check of the type of a NumPy scalar, from which kernels read the value."""
     e.require(e.test("eq", e.load(value, fields.TYPE), row["type"]), missed)
     e.fill_slot(row["slot"], value, e.add(value, fields.VALUE))
 
 
 def _guard_integer(e: EntryBuilder, row: Row, value: Value, missed: str) -> None:
-    """Check the value of an int; an overflow fails the guard."""
+    """Emit the check of the value of an int; a value of more than 64 bits fails it."""
     e.require(e.test("eq", read_integer(e, row, value, missed), row["value"]), missed)
 
 
 def _guard_same(e: EntryBuilder, row: Row, value: Value, missed: str) -> None:
-    """Check the identity of an object."""
+    """Emit the check that a value is the known object."""
     e.require(e.test("eq", value, row["same"]), missed)
 
 
 def _guard_disjoint(e: EntryBuilder, row: Row, array: Value, missed: str) -> None:
-    """Check that the byte ranges of two arrays do not overlap.
+    """Emit the check that the byte ranges of two arrays do not overlap.
 
-    Other records guard the layouts of both; the range is given by distances from the first element.
+    Other records guard the layouts of both arrays. The row has the distances from an array's first
+    element to the bounds of its range.
     """
     other = e.word(e.vector, row["other"])
     one, two = e.load(array, fields.DATA), e.load(other, fields.DATA)
@@ -151,21 +152,21 @@ GUARDS: Final[dict[str, tuple[tuple[str, ...], Callable[..., None]]]] = {
     **SOURCE_ROWS,
     **WORD_ROWS,
 }
-"""By guard its words and the code that checks it; shape and strides (bytes) follow an array's."""
+"""The words and the code of each guard; an array's shape and strides in bytes follow its words."""
 Known = tuple[()] | tuple[object] | None
-"""The object that a value must be, nothing if it must be missing; None if it is read."""
-_KINDS: Final = {name: number for number, name in enumerate(GUARDS)}
+"""The object that a value must be, () if the value must be missing, None if any value is read."""
+_GUARD_NUMBERS: Final = {name: number for number, name in enumerate(GUARDS)}
 
 
 def guard_objects(e: EntryBuilder, missed: str) -> None:
-    """Emit code that checks the guards of a table and reads the outside values they compare."""
+    """Emit code that checks the guards of a table, and reads the values from outside the call."""
     with e.records(e.add(e.table, 8 * len(HEADER)), e.head("guards")) as record:
         value = e.word(e.vector, Row(e, record, ("source",))["source"])
-        asks = [partial(_ask, e, name, record, value, missed) for name in GUARDS]
+        asks = [partial(_guard_value, e, name, record, value, missed) for name in GUARDS]
         e.choose_kind(record, asks)
 
 
-def _ask(e: EntryBuilder, name: str, record: Value, value: Value, missed: str) -> None:
+def _guard_value(e: EntryBuilder, name: str, record: Value, value: Value, missed: str) -> None:
     words, ask = GUARDS[name]
     if name not in (*OF_MISSING, *COMPUTED):
         e.require(e.test("ne", value, 0), missed)
@@ -173,17 +174,17 @@ def _ask(e: EntryBuilder, name: str, record: Value, value: Value, missed: str) -
 
 
 class Table(Record):
-    """The words of a guard table, and the objects that the words refer to."""
+    """The words of a guard table, and the objects whose addresses are among the words."""
 
     words: bytes
     kept: tuple[object, ...]
 
 
 class Guards:
-    """The records of one table, and the objects they refer to."""
+    """A writer of one guard table: its records and the objects that they refer to."""
 
     def __init__(self, plan: NativePlan | None, writes: Sequence[int] = ()) -> None:
-        """Start without records; guarded objects get slots that the plan leaves unused."""
+        """Start without records; objects that no step uses get slots behind the plan's slots."""
         self._plan, lent = plan, () if plan is None else plan.lent
         self._writable = {*writes, *lent}
         self._unused = 0 if plan is None else plan.slots
@@ -197,7 +198,7 @@ class Guards:
         self.kept: list[object] = []
 
     def add(self, source: int, value: Any, position: int | None) -> bool:
-        """Guard a value of the vector, which has a position in the program unless it is static.
+        """Guard a value of the vector; `position` is its position in the program, None if static.
 
         Returns:
             True if it can be guarded.
@@ -228,12 +229,12 @@ class Guards:
         return True
 
     def _slot(self, position: int) -> tuple[int, str | None]:
-        """The slot of an argument in the plan and the dtype of a number; or an unused slot."""
+        """The slot of an argument, with the dtype if it is a number; or an unused slot."""
         given = {} if self._plan is None else self._plan.given
         return given.get(position, (self._unused, None))
 
     def _add_static(self, source: int, value: Any) -> bool:
-        """Guard the value of a static argument: an int, or an immutable object."""
+        """Guard the value of a static argument; True if it can be guarded."""
         if type(value) is int:
             if not -(2**63) <= value < 2**63:
                 return False
@@ -245,7 +246,7 @@ class Guards:
         return False
 
     def word(self, source: int, value: int, symbol: Symbol) -> bool:
-        """Read an int as the value of a symbol; True if it fits into a word."""
+        """Read an int as the value of a symbol; True if the int fits into a word."""
         fits = LEAST <= value <= LARGEST and self._plan is not None
         if fits:
             self._record("integer_word", source, id(int), self._words.given(symbol))
@@ -253,27 +254,27 @@ class Guards:
         return fits
 
     def limit(self, comparisons: Iterable[Comparison]) -> None:
-        """Guard that comparisons of lengths have their recorded outcomes."""
+        """Guard the recorded outcomes of comparisons of lengths."""
         for one in comparisons:
             self._words.limit(one)
 
     def _keep(self, value: object) -> int:
-        """The address of an object, which lives as long as the table."""
+        """The address of an object, which the table keeps alive."""
         self.kept.append(value)
         return id(value)
 
     def watch(self, array: Array, address_too: bool) -> int:
-        """Guard the layout of a captured array, and perhaps its address.
+        """Guard the layout of a captured array, and with `address_too` its address.
 
         Returns:
-            Its number in the vector.
+            The array's number in the vector.
         """
         where, source = address(array) if address_too else 0, self.fixed(array)
         self._array(source, array, self._unused, 0, where)
         return source
 
     def hold(self, array: Array, slot: int) -> None:
-        """Give a plan an array that it holds, at its address in each call."""
+        """Put an array that the plan holds into a slot; its address is read in each call."""
         self._array(self.fixed(array), array, slot, 0, 0)
 
     def hold_argument(self, array: Array, position: int) -> None:
@@ -281,7 +282,7 @@ class Guards:
         self.hold(array, self._slot(position)[0])
 
     def disjoint(self, source: int, array: Array, other_source: int, other: Array) -> None:
-        """Guard that two arrays of the vector share no memory; other records guard both."""
+        """Guard that two arrays share no memory; other records guard their layouts."""
         spans = [span(one.shape, one.strides, one.itemsize) for one in (array, other)]
         if array.size and other.size:
             self._record("disjoint", source, other_source, *spans[0], *spans[1])
@@ -291,19 +292,19 @@ class Guards:
         self._record("array", source, slot, *layout)
 
     def _record(self, guard: str, source: int, *words: int) -> None:
-        self.records.append([_KINDS[guard], 3 + len(words), source, *words])
+        self.records.append([_GUARD_NUMBERS[guard], 3 + len(words), source, *words])
 
     # --- values from outside ------------------------------------------------------------------
 
     def fixed(self, value: object) -> int:
-        """The number in the vector of an object that is the same in all calls."""
+        """The number in the vector of an object that is the same object in all calls."""
         if id(value) not in self._fixed:
             self._outside.append(self._keep(value))
             self._fixed[id(value)] = -len(self._outside)
         return self._fixed[id(value)]
 
     def _read(self, row: str, source: int, known: Known, kind: type, *words: int) -> int:
-        """Add a row that reads a part of a value of this class; the part's number, 0 if known."""
+        """Add a row that reads a part of a value; return the part's number, 0 if it is known."""
         number = 0
         if known is None:
             self._outside.append(0)
@@ -313,7 +314,7 @@ class Guards:
         return number
 
     def item(self, source: int, whole: object, key: Any, known: Known = None) -> int | None:
-        """The number of an entry of a container like `whole`; None if it is not read natively."""
+        """The number of an entry of a container; None if native code cannot read the entry."""
         kind = type(whole)
         if not outside_refusal():
             if isinstance(whole, dict) and _is_plain_key(key):
@@ -328,12 +329,12 @@ class Guards:
         return None
 
     def attribute(self, source: int, whole: object, name: str, known: Known = None) -> int | None:
-        """The number of an own attribute of an instance like `whole`; None if it is not read."""
+        """The number of an instance's own attribute; None if native code cannot read it."""
         kind = type(whole)
         place = attribute_place(kind, name)
         if place is None or not self.unchanged(kind):
             return None
-        if isinstance(place, Nowhere):
+        if isinstance(place, NoAttributes):
             self.of_class(source, kind)
             return 0 if known == () else None
         if isinstance(place, Slot):
@@ -345,19 +346,19 @@ class Guards:
         return self._read("inline", source, known, kind, *words, interned)
 
     def contents(self, source: int, known: Known = None) -> int | None:
-        """The number of the value in a cell; None if it is not read natively."""
+        """The number of the value in a cell; None if native code cannot read the value."""
         refused = outside_refusal()
         return None if refused else self._read("word", source, known, CellType, CONTENTS)
 
     def function_part(self, source: int, name: str, known: Known = None) -> int | None:
-        """The number of the code or the defaults of a function; None if they are not read."""
+        """The number of a part of a function, such as its code; None if it cannot be read."""
         if outside_refusal() or name not in FUNCTION_PARTS:
             return None
         known = () if known == (None,) else known
         return self._read("word", source, known, FunctionType, FUNCTION_PARTS[name])
 
     def unchanged(self, kind: type) -> bool:
-        """Guard a class and its bases against changes; True if they can be guarded."""
+        """Guard a class and its bases against changes; True if the class can be guarded."""
         known = version(kind)
         if known and kind not in self._versions:
             self._record("version", self.fixed(kind), known)
@@ -369,7 +370,7 @@ class Guards:
         self._record("same", source, self._keep(value))
 
     def defined(self, source: int) -> None:
-        """Guard that there is a value."""
+        """Guard that the value is not missing."""
         self._record("defined", source)
 
     def of_class(self, source: int, kind: type) -> None:
@@ -377,7 +378,7 @@ class Guards:
         self._record("class", source, self._keep(kind))
 
     def length(self, source: int, whole: object, count: int) -> bool:
-        """Guard the number of entries of a container like `whole`; True if it can be guarded."""
+        """Guard the number of entries of a container; True if the number can be guarded."""
         at = next((at for kind, at in SIZES.items() if isinstance(whole, kind)), None)
         if at is None or outside_refusal():
             return False
@@ -385,7 +386,7 @@ class Guards:
         return True
 
     def keys(self, source: int, whole: object) -> bool:
-        """Guard the keys of a dict by identity and order; True if they can be guarded."""
+        """Guard the keys of a dict by identity and order; True if the keys can be guarded."""
         if not isinstance(whole, dict) or isinstance(whole, OrderedDict) or outside_refusal():
             return False  # an OrderedDict keeps its order beside the table
         given = [self._keep(key) for key in dict.__iter__(whole)]
@@ -393,12 +394,14 @@ class Guards:
         return True
 
     def equals(self, source: int, value: Any) -> bool:
-        """Guard that a value has the type and value of this one; True if it can be guarded.
+        """Guard that a value has the type and value of `value`; True if it can be guarded.
 
-        `value` is of a type that is compared by value, and is the value of this call.
+        `value` is the value in this call; values of its type are compared by value.
         """
         kind = type(value)
-        number = kind in (float, complex) or (isinstance(value, np.generic) and kind in _PLAIN)
+        number = kind in (float, complex) or (
+            isinstance(value, np.generic) and kind in _BIT_CLASSES
+        )
         if number:
             bits = np.asarray(value).tobytes()
             mask = (1 << 8 * min(len(bits), 8)) - 1
@@ -424,11 +427,11 @@ class Guards:
         return number is not None and self.equals(number, value[position])
 
     def one(self, source: int, other: int) -> None:
-        """Guard that two values are one object, or both missing."""
+        """Guard that two values are the same object, or are both missing."""
         self._record("one", source, other)
 
     def distinct(self, source: int, others: Sequence[int]) -> None:
-        """Guard that a value is another object than each of the others."""
+        """Guard that a value is none of the objects that `others` are."""
         self._record("distinct", source, len(others), *others)
 
     # --- effects ------------------------------------------------------------------------------
@@ -441,7 +444,7 @@ class Guards:
         slot: int = -1,
         number: int = 0,
     ) -> bool:
-        """Store a result, or a value of the vector, into a container like `whole` after the plan.
+        """Store a result or a value of the vector into a container, after the plan has run.
 
         Returns:
             True if the container is a dict or list into which native code can store.
@@ -466,10 +469,10 @@ class Guards:
         slot: int = -1,
         number: int = 0,
     ) -> bool:
-        """Store an object, as `store_item` does, into an attribute of an instance or of a cell.
+        """Store a result or a value of the vector into an attribute of an instance or cell.
 
         Returns:
-            True if no code of the user's runs for that.
+            True if the store runs no user code.
         """
         kind = type(whole)
         if outside_refusal() or not stores_plainly(kind, name) or not self.unchanged(kind):
@@ -491,10 +494,11 @@ class Guards:
         errors: type[Exception] = OtherLengthError,
         passed: Sequence[int] = (),
     ) -> Table:
-        """The table of a call that the plan or the function `runner` answers.
+        """The table of a call; the plan or the function `runner` returns the result of the call.
 
-        If these raise one of `errors`, they do not fit the call, and `otherwise` answers it.
-        `passed` are the numbers of values from outside that `runner` is given behind them.
+        If the plan or the runner raises one of `errors`, it does not fit the call, and `otherwise`
+        returns the result. `passed` are the numbers of values from outside that `runner` gets
+        behind the arguments.
 
         Raises:
             OverflowError: a number has more than 64 bits.
@@ -537,9 +541,9 @@ class Guards:
             raise OverflowError("a number in a table has more than 64 bits") from error
 
     def _with_words(self, steps: Sequence[Word]) -> tuple[list[int], list[int]]:
-        """The words of instructions, and the patches of those that each call computes.
+        """The words of instructions, and the patches of the words that each call computes.
 
-        Rows that compute and limit words become the last records.
+        Rows that compute words and check their limits become the last records.
         """
         plain = [one.constant if isinstance(one, Dim) and not one.symbols else one for one in steps]
         computed = {k: one for k, one in enumerate(plain) if isinstance(one, Dim | FloatWord)}
@@ -549,9 +553,9 @@ class Guards:
         return [one if isinstance(one, int) else 0 for one in plain], patches
 
     def _lengths(self, arguments: int, passed: int, patched: int) -> dict[str, int]:
-        """The header's words about the plan, and the memory layout of a call.
+        """The words of the header that describe the plan and the memory layout of a call.
 
-        `patched` is the number of words of instructions that a call copies.
+        A call copies `patched` words of instructions.
         """
         plan, slots, operands, block_words = self._plan, UNUSED_SLOTS, arguments + passed, 0
         found: dict[str, int] = {}
@@ -583,7 +587,7 @@ class Guards:
 
 
 def _is_plain_key(key: Any) -> bool:
-    """True if a key is searched without code of the user's, except that of other keys."""
+    """True if the search for a key runs no user code, except code of other keys."""
     if type(key) is tuple:
         return all(map(_is_plain_key, key))
     return key is None or type(key) in (str, int, bool, float, complex, bytes)
@@ -594,7 +598,7 @@ def _signed(word: int) -> int:
 
 
 def with_table(tables: tuple[object, ...], table: Table) -> tuple[object, ...]:
-    """The tables of a cell with a new one in front; an equal one is replaced."""
+    """The tables of a cell, with a new table in front, which replaces an equal table."""
     pairs = list(zip(tables[::2], tables[1::2], strict=True))
-    others = [pair for pair in pairs if pair[0] != table.words][: MOST_TABLES - 1]
+    others = [pair for pair in pairs if pair[0] != table.words][: MAX_TABLES - 1]
     return tuple(part for pair in ((table.words, table.kept), *others) for part in pair)

@@ -1,7 +1,8 @@
-"""Layout of what calls read from outside: attributes of instances, classes, cells, containers.
+"""The layout of instances, classes, functions, cells and containers in CPython.
 
-Where attributes lie differs among versions of CPython. A version that is not known, or known
-objects that lie differently, make a reason (`refusal`), and such values are then read in Python.
+Native calls read such objects from outside the call. The layout differs among versions of CPython.
+If the version is unknown, or known objects have another layout, `refusal` returns a reason, and
+these objects are read in Python.
 """
 
 from __future__ import annotations
@@ -21,56 +22,59 @@ from axiomjit.runtime.native_call import structures
 from axiomjit.runtime.native_call.structures import SIZE, first_failed, short_at, word_at
 
 POINTER, TAGGED, INSIDE = "pointer", "tagged", "inside"
-"""Where an instance has the values of its attributes while it has no dict: behind a pointer;
-behind a pointer plus 1 in the place of the dict; in the instance itself."""
+"""Where the values of an instance without dict are.
+
+The values are at the address in a word; at the address in the word of the dict, minus 1; or in the
+instance itself.
+"""
 VALUES: Final = {(3, 11): POINTER, (3, 12): TAGGED, (3, 13): INSIDE}.get(sys.version_info[:2])
 DICT: Final = -24
-"""The dict of an instance of most classes."""
+"""The offset of the dict in instances of most classes."""
 VALUES_POINTER: Final = -32
 IS_VALID, INSIDE_VALUES = 19, 24
-"""In the instance: a byte that says whether its values are there, and the first of them."""
+"""Offsets in an instance: a byte that is 1 if the values are there, and the first value."""
 CONTENTS: Final = 16
-"""The value in a cell."""
+"""The offset of the value in a cell."""
 FUNCTION_PARTS: Final = {
     **{"__globals__": 16, "__code__": 48, "__defaults__": 56, "__kwdefaults__": 64},
     "__closure__": 72,
 }
-"""The replaceable parts of a function: code and defaults; 0 stands for None."""
+"""The offsets of the parts of a function; a part is 0 if it is None."""
 _SET_SIZE: Final = 24
 SIZES: Final = dict.fromkeys((list, tuple, dict), SIZE) | dict.fromkeys((set, frozenset), _SET_SIZE)
-"""Where containers have the number of their entries, by class."""
+"""The offset of the number of entries, by the class of container."""
 VERSION: Final = 384
-"""The version of a class: another number after each change of it or of its bases, 0 if unknown."""
+"""The offset of the version of a class, which each change of the class or its bases changes."""
 CACHED_KEYS: Final = 872 if VALUES == POINTER else 880
-"""In a class, the names of its instances' attributes in the order of their values."""
+"""The offset, in a class, of the names of its instances' attributes, in the order of the values."""
 KEYS_INDEX_BITS, KEYS_KIND, KEYS_COUNT, KEYS_TABLE, ONLY_STRINGS = 9, 10, 24, 32, 1
-"""Names of a class, or keys of a dict: pairs of key and value follow a table of indices."""
+"""Offsets in the keys of a dict or a class; the last number is the kind for strings."""
 DICT_KEYS, DICT_VALUES = 32, 40
-"""Keys of a dict with their values; the latter are apart in the dict of an instance."""
+"""Offsets in a dict: its keys, and its values if they are not with the keys."""
 _MEMBER, _MEMBER_KIND, _MEMBER_OFFSET, _OBJECT_MEMBER = 40, 8, 16, 16
 _SETTER: Final = 152
-"""In a class, the C function that stores attributes of its instances."""
+"""The offset, in a class, of the C function that stores attributes of its instances."""
 _INLINE_VALUES, _MANAGED_DICT, _IMMUTABLE = 1 << 2, 1 << 4, 1 << 8
 """Flags of classes."""
 
 
 class Slot(Record):
-    """A word of an instance, 0 if there is no value."""
+    """The place of an attribute at a word of the instance; a missing value is 0."""
 
     at: int
 
 
 class InDict(Record):
-    """An entry of the dict at a word of an instance."""
+    """The place of an attribute in the dict whose address is at a word of the instance."""
 
     at: int
 
 
 class Inline(Record):
-    """A value of an instance that may have no dict, at distance `at` from its first value.
+    """The place of a value in an instance that may have no dict, `at` bytes from its first value.
 
-    While no instance of the class has the attribute, the distance is -1, and the class has `count`
-    names at the address `keys`.
+    If no instance of the class has the attribute yet, `at` is -1. The class has `count` names at
+    the address `keys`.
     """
 
     at: int
@@ -78,12 +82,12 @@ class Inline(Record):
     count: int
 
 
-class Nowhere(Record):
-    """Instances of a class have no attributes but its slots."""
+class NoAttributes(Record):
+    """The class has no place for an attribute: its instances have only slots."""
 
 
-def attribute_place(kind: type, name: str) -> Slot | InDict | Inline | Nowhere | None:
-    """Where instances of a class have an attribute of their own; None if that is not known."""
+def attribute_place(kind: type, name: str) -> Slot | InDict | Inline | NoAttributes | None:
+    """The place of an own attribute in the instances of a class; None if it is unknown."""
     if refusal() or issubclass(kind, type):
         return None
     held = _class_attribute(kind, name)
@@ -94,7 +98,7 @@ def attribute_place(kind: type, name: str) -> Slot | InDict | Inline | Nowhere |
         is_object = short_at(member + _MEMBER_KIND) == _OBJECT_MEMBER
         return Slot(word_at(member + _MEMBER_OFFSET)) if is_object else None
     if not kind.__dictoffset__:
-        return Nowhere()
+        return NoAttributes()
     if type(_class_attribute(kind, "__dict__")) not in (GetSetDescriptorType, MemberDescriptorType):
         return None
     if not kind.__flags__ & _MANAGED_DICT:
@@ -107,7 +111,7 @@ def attribute_place(kind: type, name: str) -> Slot | InDict | Inline | Nowhere |
 
 
 def stores_plainly(kind: type, name: str) -> bool:
-    """True if no code of the user's stores this attribute of an instance of a class."""
+    """True if a store of this attribute of an instance runs no user code."""
     if issubclass(kind, type) or word_at(id(kind) + _SETTER) != word_at(id(object) + _SETTER):
         return False
     held = _class_attribute(kind, name)
@@ -116,7 +120,7 @@ def stores_plainly(kind: type, name: str) -> bool:
 
 
 def version(kind: type) -> int | None:
-    """The version of a class, 0 if it never changes; None if it has none."""
+    """The version of a class, 0 if the class never changes; None if it has no version."""
     if refusal():
         return None
     if kind.__flags__ & _IMMUTABLE:
@@ -131,9 +135,9 @@ def _class_attribute(kind: type, name: str) -> Any:
 
 
 def place_of_key(whole: dict[Any, Any], key: str) -> tuple[str, int]:
-    """The dict's own object for a key, and its place among the keys; -1 if that is not known.
+    """The dict's own object for a key, and its place among the keys, -1 if unknown.
 
-    Places are known in dicts that have only strings as keys.
+    Places are known only in dicts whose keys are all strings.
     """
     keys = word_at(id(whole) + DICT_KEYS)
     if word_at(id(whole) + DICT_VALUES) or _byte_at(keys + KEYS_KIND) != ONLY_STRINGS:
@@ -149,12 +153,12 @@ def place_of_key(whole: dict[Any, Any], key: str) -> tuple[str, int]:
 
 
 def _names(keys: int) -> list[str]:
-    """The names of attributes of a class's instances."""
+    """The names of the attributes of a class's instances."""
     return [ctypes.cast(int(one), ctypes.py_object).value for one in _keys(keys)] if keys else []
 
 
 def _keys(keys: int) -> np.ndarray:
-    """The addresses of keys."""
+    """The addresses of the keys at this address."""
     first = keys + KEYS_TABLE + (1 << _byte_at(keys + KEYS_INDEX_BITS))
     words = ctypes.c_int64 * (2 * word_at(keys + KEYS_COUNT))
     return np.array(words.from_address(first))[::2]
@@ -166,7 +170,7 @@ def _byte_at(address: int) -> int:
 
 @lru_cache(maxsize=1)
 def refusal() -> str:
-    """The reason why values from outside are read in Python; empty if they are read natively."""
+    """The reason why native code cannot read values from outside a call; empty if it can."""
     if VALUES is None:
         return f"the objects of Python {sys.version_info[0]}.{sys.version_info[1]} are not known"
     checks = _containers, _cells, _functions, _classes, _slots, _instances
@@ -214,7 +218,7 @@ class _Known(_Base):
 
 class _OwnSetter:
     def __setattr__(self, name: str, value: object) -> None:
-        """Store it."""
+        """Set an attribute by the method of the class."""
 
 
 class _Slotted:
@@ -222,7 +226,7 @@ class _Slotted:
 
 
 def _classes() -> bool:
-    """True if the word of a class changes with each change of it or of its base."""
+    """True if the version of a class changes with each change of the class or its base."""
 
     def now() -> int:
         type.__getattribute__(_Known, "__new__")
@@ -253,7 +257,7 @@ def _slots() -> bool:
 
 
 def _instances() -> bool:
-    """True if attributes are found in new instances, and in those with a dict."""
+    """True if the attributes of instances are found, with and without a dict."""
     new: Any = _Known()
     new.first, new.second = values = object(), object()
     own: Any = _Known()
@@ -277,7 +281,7 @@ def _instances() -> bool:
 
 
 def own_values(instance: int) -> tuple[int, int]:
-    """The addresses of an instance's values and of its dict; 0 for a missing one."""
+    """The addresses of an instance's values and of its dict; an address is 0 if missing."""
     in_dict = word_at(instance + DICT)
     if VALUES == POINTER:
         return word_at(instance + VALUES_POINTER), in_dict

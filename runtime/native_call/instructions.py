@@ -1,8 +1,9 @@
-"""The instructions of native calls, each with its record in a guard table and its code.
+"""The instructions of native calls, with their records in guard tables and their code.
 
-Instructions work on slots. A slot holds one object (an argument, an array of the plan, or one made
-by an instruction) and its word for kernels: the address of its data, or the bits of a number. To
-add an instruction, add a class and its row in `INSTRUCTIONS`.
+Instructions work on slots. A slot holds an object and its word for kernels. The object is an
+argument, an array of the plan or an object made by an instruction. The word is the address of the
+object's data, or the bits of a number. To add an instruction, add a class and its row in
+`INSTRUCTIONS`.
 """
 
 from __future__ import annotations
@@ -26,31 +27,33 @@ from axiomjit.symbolic.dims import Dim
 Array = np.ndarray[Any, Any]
 Words = tuple[str, ...]
 Length = int | Dim
-"""A number, or one that follows from integer arguments in each call (`words`)."""
+"""A length: a number, or a length that each call computes from integer arguments (`words`)."""
 SCALARS, TUPLE, NOTHING = 1, 2, 4
-"""Bits of a plan's `form`: results without dimensions are NumPy scalars; results are in a tuple;
-the call returns None.
+"""Bits of the `form` of a plan.
+
+Results without dimensions are NumPy scalars; the results are in a tuple; the call returns None.
 """
 
 
 class Instruction(Record):
-    """One step of a native plan."""
+    """An instruction of a native plan."""
 
     def words(self) -> Sequence[Word]:
-        """The words of the record: those named in `INSTRUCTIONS`, then any number of others."""
+        """The words of the record: the words named in `INSTRUCTIONS`, then further words."""
         return [getattr(self, name) for name in INSTRUCTIONS[type(self)][0]]
 
     def record(self) -> list[Word]:
-        """The record in a table: kind, size and words."""
+        """The record in a guard table: the kind, the number of words in all, and the words."""
         words = self.words()
         return [[*INSTRUCTIONS].index(type(self)), 2 + len(words), *words]
 
 
 class NewArray(Instruction):
-    """Make an array in new memory, or in the memory of the array at `base` from `offset` bytes on.
+    """Make an array in new memory, or in the memory of the array at slot `base`.
 
-    The new array is a view of the array at `base`. With `takes`, it gets the memory of that array
-    instead, whose slot is then empty. Without strides, the new array is in C order.
+    The memory at `base` is used from `offset` bytes on, and the new array is a view of the array at
+    `base`. With `takes`, the new array gets the memory of the array at `base` as its own, and slot
+    `base` is then empty. Without strides, the new array is in C order.
     """
 
     dtype: np.dtype[Any]
@@ -64,14 +67,14 @@ class NewArray(Instruction):
 
     @property
     def size_bytes(self) -> Length:
-        """The number of bytes of its elements."""
+        """The number of bytes of the array's elements."""
         size: Length = self.dtype.itemsize
         for length in self.shape:
             size *= length
         return size
 
     def words(self) -> Sequence[Word]:
-        """The words; under `config.check` the array is poisoned. Flags need a base."""
+        """The words; they poison a new array under `config.check`. Flags need a base."""
         flags = WRITEABLE if self.writable and self.base >= 0 else 0
         is_filled = config.check and (self.base < 0 or self.takes)
         fill = np.full(8, poison(self.dtype), self.dtype).tobytes()[:8] if is_filled else b""
@@ -84,7 +87,7 @@ class NewArray(Instruction):
 
 
 def _make_array(e: EntryBuilder, row: Row, failed: str) -> None:
-    """Emit code that makes an array of given data, or of memory that NumPy allocates."""
+    """Emit code that makes an array, in given memory or in memory that NumPy allocates."""
     base, dtype, rank, shape = row["base"], row["dtype"], row["rank"], row.tail
     data, owner, strides = e.variable(0), e.variable(0), e.variable(0)
     with e.when(e.test("sge", base, 0)):
@@ -118,9 +121,9 @@ def _make_array(e: EntryBuilder, row: Row, failed: str) -> None:
 
 
 class Run(Instruction):
-    """Run a kernel over all its units; with `releases` the GIL is released meanwhile.
+    """Run a kernel over all its units; with `releases`, without the GIL.
 
-    `fills` are pairs of a word index in the argument block and the slot of its value.
+    `fills` are pairs of the index of a word in the argument block and the slot of its value.
     """
 
     kernel: int
@@ -131,14 +134,14 @@ class Run(Instruction):
     releases: bool
 
     def words(self) -> Sequence[Word]:
-        """The named words, followed by the block's words and the pairs."""
+        """The named words, the words of the argument block, and the pairs in `fills`."""
         facts = self.kernel, self.grid, self.combines, self.releases
         pairs = [word for pair in self.fills for word in pair]
         return *facts, len(self.block), len(self.fills), *self.block, *pairs
 
 
 def _run_kernel(e: EntryBuilder, row: Row, failed: str) -> None:
-    """Run a kernel; after releasing the GIL, signals are checked, since a plan may take long."""
+    """Emit the run of a kernel; a run without the GIL is followed by a check for signals."""
     _fill_block(e, row)
     status, thread, counted = e.variable(0), e.variable(0), e.runtime("kernels_run")
     e.store(e.add(e.load(counted), 1), counted)
@@ -167,7 +170,7 @@ def _run_kernel(e: EntryBuilder, row: Row, failed: str) -> None:
 
 
 def _fill_block(e: EntryBuilder, row: Row) -> None:
-    """Fill the argument block: copy the constant words, then the words from slots."""
+    """Emit code that fills the argument block with constant words and words from slots."""
     template, words = row.tail, row["words"]
     e.copy_words(template, e.argument_block, words)
     cursor = e.variable(e.at(template, words))
@@ -182,7 +185,8 @@ class CallPython(Instruction):
     """Call a Python function with the objects at slots.
 
     The function returns the results as a tuple of new arrays. If the instruction has no results,
-    the value of the function is ignored. With `entire`, the value is one result of any type.
+    the function's value is ignored. With `entire`, the function's value is the only result and may
+    have any type.
     """
 
     function: Callable[..., Any]
@@ -191,7 +195,7 @@ class CallPython(Instruction):
     entire: bool = False
 
     def words(self) -> Sequence[int]:
-        """The named words, followed by the slots of operands and of results."""
+        """The named words, the slots of operands, and the slots of results."""
         counts = len(self.operands), len(self.results), self.entire
         return id(self.function), *counts, *self.operands, *self.results
 
@@ -220,7 +224,7 @@ def _call_python(e: EntryBuilder, row: Row, failed: str) -> None:
 
 
 class Expect(Instruction):
-    """Require that the integer at a slot is in a range; if not, the table does not fit the call."""
+    """Require an integer in a range at a slot; otherwise the table does not fit the call."""
 
     slot: int
     low: Length
@@ -247,7 +251,7 @@ def _make_integer(e: EntryBuilder, row: Row, failed: str) -> None:
 
 
 class AsNumber(Instruction):
-    """Make a Python number, of a class, of the result without dimensions at a slot."""
+    """Convert the result without dimensions at a slot to a Python number of a class."""
 
     slot: int
     kind: type
@@ -270,7 +274,7 @@ def _make_number(e: EntryBuilder, row: Row, failed: str) -> None:
 
 
 class Drop(Instruction):
-    """Drop the array at a slot, which is no longer needed."""
+    """Release the array at a slot, which no later instruction needs."""
 
     slot: int
 
@@ -297,10 +301,11 @@ def _share_object(e: EntryBuilder, row: Row, failed: str) -> None:
 
 
 class Store(Instruction):
-    """Store an object into a value of the vector, by a C function of target, key and object.
+    """Store an object into a value of the vector by a C function of target, key and object.
 
-    The object is the result at `slot`, without dimensions as a NumPy scalar, or else the value of
-    the vector with this `number`. The `setter` may take the reference to it over.
+    The object is the result at `slot`, as a NumPy scalar if it has no dimensions. If `slot` is -1,
+    the object is the value of the vector with this `number`. The setter of a list keeps the
+    reference to the object.
     """
 
     setter: str
@@ -310,7 +315,7 @@ class Store(Instruction):
     number: int = 0
 
     def words(self) -> Sequence[int]:
-        """The words of this instruction, in which functions are given by their addresses."""
+        """The words of the record, with the address of the setter."""
         is_taken = self.setter == SET_POSITION
         where = self.target, self.key, self.slot, self.number
         return _function(self.setter), is_taken, *where
@@ -323,7 +328,7 @@ def _function(name: str) -> int:
 
 
 SET_ATTRIBUTE, SET_KEY, SET_POSITION = "set_attribute", "set_key", "set_position"
-"""Setters: of an attribute or a cell, of a dict, of a list."""
+"""The names of the setters of an attribute or a cell, of a dict, and of a list."""
 
 
 def _store(e: EntryBuilder, row: Row, failed: str) -> None:
@@ -357,16 +362,17 @@ INSTRUCTIONS: Final[dict[type[Instruction], tuple[Words, Callable[..., None]]]] 
     Share: (("slot", "source"), _share_object),
     Store: (("setter", "is_taken", "target", "key", "slot", "number"), _store),
 }
-"""For each instruction the names of its words, in order, and its code."""
+"""For each instruction, the names of its words in order, and the function that emits its code."""
 
 
 class NativePlan(Record):
-    """A plan bound to lengths: the sources of its objects, its steps, and its results.
+    """A plan as instructions: it is bound to lengths and has the slots of its objects.
 
-    `given` has the slot of each argument by position, with the dtype of a number; `held` has the
-    constants of the plan with their slots. Slots below `owned` belong to the caller; results are in
-    the others, and `form` describes their container. Arguments at positions in `lent` have writable
-    views as results. `kernels` pairs the handle of each kernel with the owner of its code.
+    `given` has the slot of each argument by position, with the dtype if the argument is a number.
+    `held` has the constants of the plan with their slots. Slots below `owned` belong to the caller.
+    `results` are the slots of results, and `form` describes the container of the results. A result
+    may be a writable view of an argument at a position in `lent`. `kernels` has pairs of the handle
+    of a kernel and the owner of its code.
     """
 
     given: dict[int, tuple[int, str | None]]
@@ -381,19 +387,19 @@ class NativePlan(Record):
 
     @property
     def operands(self) -> int:
-        """The largest number of arguments of a call of a Python function or class."""
+        """The largest number of operands of a step that calls a Python function or class."""
         counts = [len(s.operands) for s in self.steps if isinstance(s, CallPython)]
         return max([*counts, *(1 for s in self.steps if isinstance(s, AsNumber))], default=0)
 
     @property
     def block_words(self) -> int:
-        """The number of words of the largest argument block."""
+        """The number of words of the plan's largest argument block."""
         return max([len(s.block) for s in self.steps if isinstance(s, Run)], default=0)
 
     def with_numbers(self, kinds: Mapping[int, type]) -> NativePlan | None:
-        """The plan whose results of these numbers are Python numbers, of the given classes.
+        """The plan with some results as Python numbers; `kinds` has their classes by index.
 
-        None if calls of the plan end in Python.
+        None if a Python function returns all results of the plan.
         """
         if any(isinstance(step, CallPython) and step.entire for step in self.steps):
             return None if kinds else self
@@ -401,14 +407,14 @@ class NativePlan(Record):
         return self.replace(steps=(*self.steps, *made))
 
     def kept(self) -> tuple[object, ...]:
-        """The objects that records refer to, with the owners of kernels."""
+        """The objects that the records refer to, and the owners of the kernels' code."""
         return (*(owner for _, owner in self.kernels), self)
 
 
 def answer(e: EntryBuilder, missed: str) -> None:
-    """Call the table's Python function, or run the instructions of its plan.
+    """Emit code that calls the table's Python function or runs the instructions of its plan.
 
-    If the plan finds that it does not fit the call, the code at `missed` goes on.
+    If the plan does not fit the call, the code at `missed` follows.
     """
     hits = e.head("hits")
     e.store(e.add(e.load(hits), 1), hits)
@@ -446,7 +452,7 @@ def answer(e: EntryBuilder, missed: str) -> None:
 
 
 def _run_python(e: EntryBuilder, runner: Value) -> Value:
-    """The result of a Python function for the arguments and the values passed behind them."""
+    """The result of a Python function for the arguments and the values in `passed`."""
     given, count, passed = e.variable(e.arguments), e.argument_count(), e.head("passed")
     with e.when(e.test("ne", passed, 0)):
         e.copy_words(e.arguments, e.operands, count)
@@ -458,7 +464,7 @@ def _run_python(e: EntryBuilder, runner: Value) -> Value:
 
 
 def _results(e: EntryBuilder, failed: str) -> Value:
-    """The variable with the call's result; arrays that are results are moved from their slots."""
+    """The variable with the call's result; the results are moved out of their slots."""
     numbers, form, result = e.at(e.table, e.head("results_at")), e.head("form"), e.variable(0)
     tuples, single, behind = e.label(), e.label(), e.label()
     with e.when(e.test("ne", e.both(form, NOTHING), 0)):
@@ -490,9 +496,9 @@ def _results(e: EntryBuilder, failed: str) -> Value:
 
 
 def _as_result(e: EntryBuilder, form: Value, slot: Value) -> Value:
-    """The array at a slot, or its NumPy scalar; the slot is empty afterwards.
+    """The array at a slot, or its NumPy scalar; the slot is then empty.
 
-    It may hold a number already, which NumPy's function does not take.
+    The slot may already hold a number, which NumPy's conversion function does not accept.
     """
     result = e.variable(e.word(e.objects, slot))
     e.store(0, e.at(e.objects, slot))
@@ -503,7 +509,7 @@ def _as_result(e: EntryBuilder, form: Value, slot: Value) -> Value:
 
 
 def _drop_all(e: EntryBuilder) -> None:
-    """Drop the arrays that are still in their slots."""
+    """Emit code that releases the arrays that are still in their slots."""
     with e.count(e.head("slots"), first=e.head("owned")) as number:
         array = e.word(e.objects, number)
         with e.when(e.test("ne", array, 0)):
@@ -511,7 +517,7 @@ def _drop_all(e: EntryBuilder) -> None:
 
 
 def _answer_otherwise(e: EntryBuilder) -> None:
-    """After an error in `errors`, let the table's function `otherwise` answer."""
+    """Emit code that calls the table's function `otherwise` after one of the errors in `errors`."""
     otherwise = e.head("otherwise")
     with e.when(e.test("ne", otherwise, 0)):
         found = e.call_short(e.runtime("is_error"), e.head("errors"))

@@ -1,9 +1,10 @@
-"""Native entries: `(cell, arguments, number, keyword names) -> result`, and their code.
+"""Native entries, which are C functions of a cell and the arguments of a call.
 
-The cell is a list of two items: a tuple of tables, each followed by the objects it keeps alive, and
-the function that answers a call that no table fits. All addresses come from the tables. The code is
-the same for all entries and calls nothing by name, so that its object file can be stored and loaded
-anywhere. It is loaded at first use.
+The cell is a list of three items: a tuple of guard tables, each followed by the objects that it
+keeps alive; the Python function for calls that no table fits; and the runtime block, with the
+addresses of CPython and NumPy. All other addresses come from the tables. The code is the same for
+all entries and calls no function by name, so that its object file can be stored and loaded
+anywhere. The code is loaded when the first entry is made.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ from axiomjit.runtime.object_cache.store import cached_code
 
 Entry = Callable[..., Any]
 _FLAGS: Final = 0x0080 | 0x0002
-"""METH_FASTCALL | METH_KEYWORDS."""
+"""The flags METH_FASTCALL | METH_KEYWORDS of a C function."""
 _lock: Final = new_lock()
 
 
 class _Method(ctypes.Structure):
-    """CPython's description of a C function."""
+    """The structure `PyMethodDef`, by which CPython describes a C function."""
 
     _fields_ = (
         ("name", ctypes.c_char_p),
@@ -47,7 +48,7 @@ _INTRINSICS: Final = "".join(
 
 
 def entry_text() -> str:
-    """The LLVM text of the native function that checks guard tables and runs a call."""
+    """The LLVM text of the native function that checks guard tables and runs calls."""
     e = EntryBuilder()
     items = e.load(e.cell, structures.LIST_ITEMS)
     e.tables = e.word(items, 0)
@@ -81,7 +82,7 @@ def entry_text() -> str:
 
 
 def _guard_call(e: EntryBuilder, missed: str) -> None:
-    """Check the settings, and the number and names of the arguments."""
+    """Emit the checks of the settings, and of the number and names of the arguments."""
     settings = e.load(e.runtime("settings"))
     e.require(e.test("eq", settings, e.head("settings")), missed)
     e.require(e.test("eq", e.given, e.head("positional")), missed)
@@ -97,7 +98,7 @@ def _guard_call(e: EntryBuilder, missed: str) -> None:
 
 
 def _guard_errors(e: EntryBuilder, missed: str) -> None:
-    """Check that NumPy's error state requests at most warnings."""
+    """Emit the check that NumPy's error state requests neither exceptions nor calls."""
     state = e.variable(0)
     e.call(e.runtime("context_value"), e.runtime("error_states"), 0, state)
     capsule, asked = e.load(state), e.variable(0)
@@ -113,7 +114,7 @@ _refusal: str | None = None
 
 
 def refusal() -> str:
-    """The reason why calls in this process go through Python; empty if there are native entries."""
+    """The reason why this process has no native entries; empty if it has."""
     global _refusal, _code
     if _refusal is None:
         with _lock:
@@ -130,12 +131,12 @@ def refusal() -> str:
 
 
 def new_cell(slow: Entry) -> list[object]:
-    """The cell of an entry: its tables, and the function for calls that no table fits."""
+    """The cell of an entry without tables; `slow` is the function for all calls."""
     return [(), slow, runtime_block()]
 
 
 def new_entry(cell: list[object]) -> Entry:
-    """A C callable with this cell; `refusal()` must be empty."""
+    """A C function with this cell; `refusal()` must be empty."""
     assert _code is not None, "asked after refusal()"
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype = ctypes.py_object
@@ -146,12 +147,12 @@ def new_entry(cell: list[object]) -> Entry:
 
 @lru_cache(maxsize=1)
 def _method(address: int) -> _Method:
-    """The description of the entry at an address; all entries refer to it."""
+    """The description of the C function at an address, which all entries share."""
     return keep_alive(_Method(b"axiomjit_entry", address, _FLAGS, None))
 
 
 def _works() -> bool:
-    """True if an entry without tables passes its arguments on, by number and by name."""
+    """True if an entry without tables passes positional and named arguments to `slow`."""
     cell = new_cell(lambda *args, **kwargs: (args, kwargs))
     given, named = (1, "two", None), {"three": 3.0}
     return bool(new_entry(cell)(*given, **named) == (given, named))

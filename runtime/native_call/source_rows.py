@@ -1,8 +1,8 @@
-"""Rows of guard tables that read values from outside a call into its vector, and check them.
+"""Rows of guard tables that read and check values from outside a call.
 
-A row that reads a value compares it with a known object, or stores an owned reference to it, so
-that neither another thread nor code of the user's (an `__eq__` while a dict is searched) can free
-what the call uses. A missing value is 0.
+A row that reads a value compares it with a known object, or stores an owned reference to it in the
+vector. Hence neither another thread nor user code (an `__eq__` while a dict is searched) can free a
+value that the call uses. A missing value is 0.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from axiomjit.runtime.native_call.instructions import Words
 from axiomjit.runtime.native_call.structures import LIST_ITEMS, SIZE, TUPLE_ITEMS, TYPE, VALUE
 from axiomjit.runtime.object_cache.llvm_text import Value
 
-_EQUAL: Final = 2
-"""CPython's number of `==`."""
+_IS_EQUAL: Final = 2
+"""The number of the comparison `==` in CPython."""
 
 
 def _require_type(e: EntryBuilder, row: Row, value: Value, missed: str) -> None:
@@ -25,7 +25,7 @@ def _require_type(e: EntryBuilder, row: Row, value: Value, missed: str) -> None:
 
 
 def _finish(e: EntryBuilder, row: Row, value: Value, missed: str) -> None:
-    """Compare a value with the known one; or store it and own it, for which CPython accepts 0."""
+    """Emit code that compares a value with the known object, or stores an owned reference."""
     target = row["target"]
     known, kept, behind = e.label(), e.label(), e.label()
     e.choose(e.test("eq", target, 0), known, kept)
@@ -47,7 +47,7 @@ def _require_no_error(e: EntryBuilder, missed: str) -> None:
 
 
 def _search(e: EntryBuilder, dictionary: Value, key: Value, missed: str) -> Value:
-    """The value of a key in a dict, 0 if it has none."""
+    """The value of a key in a dict, 0 if the key is missing."""
     found = e.call(e.runtime("dict_item"), dictionary, key)
     with e.when(e.test("eq", found, 0)):
         _require_no_error(e, missed)
@@ -55,17 +55,17 @@ def _search(e: EntryBuilder, dictionary: Value, key: Value, missed: str) -> Valu
 
 
 def _read_dict_item(e: EntryBuilder, row: Row, whole: Value, missed: str) -> None:
-    """Read an entry of a dict; methods of a subclass are not called."""
+    """Emit the read of an entry of a dict; methods of a subclass are not called."""
     _require_type(e, row, whole, missed)
     key, value = row["key"], e.variable(0)
-    _look_where_it_was(e, row, whole, value)
+    _read_known_place(e, row, whole, value)
     with e.when(e.test("eq", e.load(value), 0)):
         e.store(_search(e, whole, key, missed), value)
     _finish(e, row, e.load(value), missed)
 
 
-def _look_where_it_was(e: EntryBuilder, row: Row, whole: Value, value: str) -> None:
-    """Find the value of a key at a known place among those of a dict that has strings as keys."""
+def _read_known_place(e: EntryBuilder, row: Row, whole: Value, value: str) -> None:
+    """Emit the read of a dict's value at the known place of its key, if the key is still there."""
     place, behind = row["place"], e.label()
     e.require(e.test("sge", place, 0), behind)
     e.require(e.test("eq", e.load(whole, fields.DICT_VALUES), 0), behind)
@@ -82,7 +82,7 @@ def _look_where_it_was(e: EntryBuilder, row: Row, whole: Value, value: str) -> N
 
 
 def _read_position(e: EntryBuilder, row: Row, whole: Value, missed: str) -> None:
-    """Read an entry of a list or tuple."""
+    """Emit the read of an entry of a list or tuple."""
     _require_type(e, row, whole, missed)
     position, value = row["position"], e.variable(0)
     with e.when(e.test("ult", position, e.load(whole, SIZE))):
@@ -94,19 +94,19 @@ def _read_position(e: EntryBuilder, row: Row, whole: Value, missed: str) -> None
 
 
 def _read_word(e: EntryBuilder, row: Row, whole: Value, missed: str) -> None:
-    """Read a slot of an instance, or the contents of a cell."""
+    """Emit the read of a word of an object: a slot of an instance, or a cell's value."""
     _require_type(e, row, whole, missed)
     _finish(e, row, e.load(whole, row["at"]), missed)
 
 
 def _read_own(e: EntryBuilder, row: Row, whole: Value, missed: str) -> None:
-    """Read an attribute from the dict of an instance; a word of the instance has its address."""
+    """Emit the read of an attribute from the dict whose address is at a word of the instance."""
     _require_type(e, row, whole, missed)
     _finish(e, row, _search_own(e, row, e.load(whole, row["at"]), missed), missed)
 
 
 def _search_own(e: EntryBuilder, row: Row, own: Value, missed: str) -> Value:
-    """The attribute in the dict of an instance, 0 without dict."""
+    """The attribute in the dict of an instance, 0 if the attribute or the dict is missing."""
     value = e.variable(0)
     with e.when(e.test("ne", own, 0)):
         e.require(e.test("eq", e.load(own, TYPE), e.runtime("dict_type")), missed)
@@ -115,9 +115,9 @@ def _search_own(e: EntryBuilder, row: Row, own: Value, missed: str) -> Value:
 
 
 def _read_inline(e: EntryBuilder, row: Row, whole: Value, missed: str) -> None:
-    """Read an attribute of an instance that may have no dict.
+    """Emit the read of an attribute of an instance that may have no dict.
 
-    If no instance had it, it is missing as long as its class knows no more names.
+    An attribute that no instance had is missing while the class has the same number of names.
     """
     _require_type(e, row, whole, missed)
     values, own = _own_values(e, whole)
@@ -139,7 +139,7 @@ def _read_inline(e: EntryBuilder, row: Row, whole: Value, missed: str) -> None:
 
 
 def _own_values(e: EntryBuilder, instance: Value) -> tuple[Value, Value]:
-    """The addresses of an instance's values and of its dict, as `instances.own_values`."""
+    """The addresses of an instance's values and of its dict, as in `instances.own_values`."""
     held = e.load(instance, fields.DICT)
     if fields.VALUES == fields.POINTER:
         return e.load(instance, fields.VALUES_POINTER), held
@@ -156,23 +156,23 @@ def _own_values(e: EntryBuilder, instance: Value) -> tuple[Value, Value]:
 
 
 def _guard_class(e: EntryBuilder, row: Row, value: Value, missed: str) -> None:
-    """Check an object by its class."""
+    """Emit the check of the class of an object."""
     _require_type(e, row, value, missed)
 
 
 def _guard_version(e: EntryBuilder, row: Row, kind: Value, missed: str) -> None:
-    """Check that a class and its bases are unchanged."""
+    """Emit the check that a class and its bases are unchanged."""
     e.require(e.test("eq", e.load(kind, fields.VERSION, bits=32), row["version"]), missed)
 
 
 def _guard_length(e: EntryBuilder, row: Row, value: Value, missed: str) -> None:
-    """Check a container by the number of its entries."""
+    """Emit the check of the number of entries of a container."""
     _require_type(e, row, value, missed)
     e.require(e.test("eq", e.load(value, row["at"]), row["length"]), missed)
 
 
 def _guard_keys(e: EntryBuilder, row: Row, value: Value, missed: str) -> None:
-    """Check that a dict has the same objects as keys, in the same order."""
+    """Emit the check that a dict has the same objects as keys, in the same order."""
     _require_type(e, row, value, missed)
     length, known = row["length"], row.tail
     e.require(e.test("eq", e.load(value, SIZE), length), missed)
@@ -185,9 +185,9 @@ def _guard_keys(e: EntryBuilder, row: Row, value: Value, missed: str) -> None:
 
 
 def _guard_equal(e: EntryBuilder, row: Row, value: Value, missed: str) -> None:
-    """Check an object whose class compares without code of the user's."""
+    """Emit the comparison of a value with a known object; the comparison runs no user code."""
     _require_type(e, row, value, missed)
-    found = e.call_short(e.runtime("compare"), value, row["known"], _EQUAL)
+    found = e.call_short(e.runtime("compare"), value, row["known"], _IS_EQUAL)
     with e.when(e.test("ne", found, 1)):
         e.call(e.runtime("clear_error"))
         e.go(missed)
@@ -195,7 +195,7 @@ def _guard_equal(e: EntryBuilder, row: Row, value: Value, missed: str) -> None:
 
 
 def _guard_bits(e: EntryBuilder, row: Row, value: Value, missed: str) -> None:
-    """Check a number by its class and the bits of its value."""
+    """Emit the check of a number's class and of the bits of its value."""
     _require_type(e, row, value, missed)
     known, first = row.tail, e.add(value, VALUE)
     with e.count(row["words"]) as number:
@@ -204,12 +204,12 @@ def _guard_bits(e: EntryBuilder, row: Row, value: Value, missed: str) -> None:
 
 
 def _guard_one(e: EntryBuilder, row: Row, value: Value, missed: str) -> None:
-    """Check that two values are one object."""
+    """Emit the check that two values are the same object."""
     e.require(e.test("eq", value, e.word(e.vector, row["other"])), missed)
 
 
 def _guard_distinct(e: EntryBuilder, row: Row, value: Value, missed: str) -> None:
-    """Check that a value is another object than each of several others."""
+    """Emit the check that a value is a different object than each of several others."""
     others = row.tail
     with e.count(row["count"]) as number:
         other = e.word(e.vector, e.word(others, number))
@@ -238,5 +238,5 @@ SOURCE_ROWS: Final[dict[str, tuple[Words, Callable[..., None]]]] = {
     "one": (("other",), _guard_one),
     "distinct": (("count",), _guard_distinct),
 }
-"""By row its words and its code; all but those of `OF_MISSING` need a value."""
+"""The words and the code of each row; only rows in `OF_MISSING` accept a missing value."""
 OF_MISSING: Final = ("one",)

@@ -1,4 +1,4 @@
-"""Layout of CPython's and NumPy's objects: offsets of fields, and addresses of functions.
+"""The layout of CPython's and NumPy's objects: offsets of fields, and addresses of functions.
 
 The offsets are checked on known objects before they are used.
 """
@@ -28,14 +28,14 @@ SIZE: Final = 16
 """The offset of the length of a tuple, list or bytes."""
 TUPLE_ITEMS, LIST_ITEMS, BYTES = 24, 24, 32
 VALUE: Final = 16
-"""The offset of the value of a float, complex number or NumPy scalar; a capsule's pointer."""
+"""The offset of the value of a Python number or NumPy scalar, and of a capsule's pointer."""
 DATA, RANK, SHAPE, STRIDES, DTYPE, FLAGS = 16, 24, 32, 40, 56, 64
 DTYPE_KIND: Final = 24
-"""The offset of a dtype's kind, letter, byte order, flags (ignored) and number."""
+"""The offset of a dtype's kind, letter, byte order, flags (which are ignored) and number."""
 DTYPE_BYTES: Final = 0xFFFFFFFF_00FFFFFF
 ALIGNED, WRITEABLE = 0x100, 0x400
 ERROR_BITS: Final = 0o6666
-"""Bits of NumPy's error state (three per kind of error) that request more than warnings."""
+"""The bits of NumPy's error state that request more than warnings; a kind of error has three."""
 
 
 def word_at(address: int) -> int:
@@ -49,12 +49,12 @@ def short_at(address: int) -> int:
 
 
 def dtype_word(dtype: np.dtype[Any]) -> int:
-    """The word by which the entry tells a dtype from others."""
+    """The word that identifies a dtype in native calls."""
     return word_at(id(dtype) + DTYPE_KIND) & DTYPE_BYTES
 
 
 def refusal() -> str:
-    """The reason why the entry cannot be used in this process; empty if it can."""
+    """The reason why native calls are impossible in this process; empty if they are possible."""
     if sys.implementation.name != "cpython" or sys.byteorder != "little":
         return "it is written for CPython on little-endian machines"
     if ctypes.sizeof(ctypes.c_void_p) != 8 or object.__basicsize__ != 16:
@@ -65,12 +65,12 @@ def refusal() -> str:
 
 
 def first_failed(checks: Sequence[Callable[[], bool]]) -> str:
-    """A message about the first check that fails, by its name; empty if all hold."""
+    """A message with the name of the first check that fails; empty if no check fails."""
     return next((f"{name} lie differently" for name in map(_failed, checks) if name), "")
 
 
 def _failed(check: Any) -> str:
-    """The name of the first failing check; empty if all hold."""
+    """The name of the check in words if it fails; empty if it passes."""
     try:
         good = check()
     except (AttributeError, TypeError, ValueError):
@@ -92,7 +92,7 @@ def _containers() -> bool:
 
 
 def _numbers() -> bool:
-    """True if Python's and NumPy's numbers hold their bits behind their headers."""
+    """True if numbers of Python and NumPy have the bits of their value at the offset `VALUE`."""
     known: list[Any] = [1.5, 2.5 - 3.5j]
     known += [dtype.type(1) for dtype in DTYPES.values()]
     return all(
@@ -126,7 +126,7 @@ def _is_laid_out(array: np.ndarray) -> bool:
 
 
 def _dtypes() -> bool:
-    """True if dtypes have equal words exactly if they are equal."""
+    """True if two dtypes have the same word if and only if they are equal."""
     foreign = (">i2", ">f8", ">c8", "M8[s]", "S8", "V8", "U2", "O")
     codes = (*DTYPES, *foreign)
     words = [dtype_word(np.dtype(code)) for code in codes]
@@ -138,21 +138,21 @@ def _dtypes() -> bool:
 
 
 _NATIVE: Final = (ord("=") ^ ord("<")) << 16
-"""The bits in which the two marks of native byte order, "=" and "<", differ.
+"""The bits in which the letters "=" and "<" for native byte order differ.
 
 Calls with arrays of the other byte order run in Python.
 """
 
 
 def error_state_variable() -> Any:
-    """The context variable in which NumPy keeps its error state."""
+    """The context variable with NumPy's error state."""
     from numpy._core import umath
 
     return umath._extobj_contextvar
 
 
 def _error_states() -> bool:
-    """True if the error state is a capsule of a number with three bits per kind of error."""
+    """True if the error state is a capsule of a number with three bits for each kind of error."""
     modes = {"ignore": 0, "warn": 1, "raise": 2, "call": 3, "print": 4, "log": 5}
     shifts = {"divide": 0, "over": 3, "under": 6, "invalid": 9}
     changed: Any = np.errstate
@@ -207,10 +207,10 @@ RUNTIME: Final[Mapping[str, Callable[[], int]]] = {
     "set_key": _python("PyDict_SetItem"),
     "set_position": _python("PyList_SetItem"),
 }
-"""For each function, object and address used by the entry, the function that finds it."""
+"""The functions, objects and words that native calls use; each entry returns an address."""
 
 
 @lru_cache(maxsize=1)
 def runtime_block() -> bytes:
-    """The addresses in `RUNTIME` as bytes; guard tables refer to them, so they are never freed."""
+    """The addresses in `RUNTIME` as bytes, which are never freed, since tables refer to them."""
     return b"".join(find().to_bytes(8, "little") for find in RUNTIME.values())

@@ -1,8 +1,8 @@
-"""Integers as words of a native call: lengths that follow from them, and the limits of a table.
+"""Words of a native call: integer arguments, and the lengths that follow from them.
 
-The words are 64-bit slots. A table reads integer arguments into slots, computes lengths from these,
-and misses if a length is beyond its limits or does not fit into 64 bits. Numbers in the records of
-instructions that depend on integers are then copied from their slots.
+A word has 64 bits and a slot. A guard table reads integer arguments into slots and computes lengths
+from these. It does not fit the call if a length is beyond the table's limits or does not fit into
+64 bits. Words of instructions that depend on integer arguments are then copied from their slots.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from axiomjit.runtime.object_cache.llvm_text import Value
 from axiomjit.symbolic.dims import MIRRORED, Dim, Guard, Symbol
 
 LEAST, LARGEST = -(2**63), 2**63 - 1
-"""The least and the largest word."""
+"""The smallest and the largest number that fits into a word."""
 
 
 class FloatWord(Record):
-    """The bits of a length as float64."""
+    """A word with the bits of a length as float64."""
 
     length: Dim
 
 
 Word = int | Dim | FloatWord
-"""A word of an instruction: a number, or one that each call computes."""
+"""A word of an instruction: a number, or a word that each call computes."""
 
 
 def read_integer(e: EntryBuilder, row: Row, value: Value, missed: str) -> Value:
-    """The value of an int; other types, and an overflow, fail the guard."""
+    """The value of an int; the guard fails for other types and for more than 64 bits."""
     e.require(e.test("eq", e.load(value, fields.TYPE), row["type"]), missed)
     number = e.call(e.runtime("int_value"), value, e.scratch)
     e.require(e.test("eq", e.load(e.scratch, 0, bits=32), 0), missed)
@@ -58,7 +58,7 @@ def _read_integer(e: EntryBuilder, row: Row, value: Value, missed: str) -> None:
 
 
 def _linear(e: EntryBuilder, row: Row, value: Value, missed: str) -> None:
-    """`factor * left + addend`."""
+    """Emit code for `factor * left + addend`."""
     scaled = _checked(e, "smul", e.word(e.values, row["left"]), row["factor"], missed)
     _give(e, row, _checked(e, "sadd", scaled, row["addend"], missed))
 
@@ -72,7 +72,7 @@ def _product(e: EntryBuilder, row: Row, value: Value, missed: str) -> None:
 
 
 def _quotient(e: EntryBuilder, row: Row, value: Value, missed: str) -> None:
-    """The quotient rounded down, as by Python's `//`; divisors in a table are always positive."""
+    """Emit the quotient, rounded down as by Python's `//`; a divisor below 1 fails the guard."""
     left, right = _operands(e, row)
     e.require(e.test("sgt", right, 0), missed)
     _give(e, row, e.floor_quotient(left, right))
@@ -93,14 +93,14 @@ def _as_float(e: EntryBuilder, row: Row, value: Value, missed: str) -> None:
 
 
 def _within(e: EntryBuilder, row: Row, value: Value, missed: str) -> None:
-    """Check that a word is in a range."""
+    """Emit the check that a word is in a range."""
     word = e.word(e.values, row["slot"])
     e.require(e.test("sge", word, row["low"]), missed)
     e.require(e.test("sle", word, row["high"]), missed)
 
 
 def _differs(e: EntryBuilder, row: Row, value: Value, missed: str) -> None:
-    """Check that a word is another number."""
+    """Emit the check that a word differs from a number."""
     e.require(e.test("ne", e.word(e.values, row["slot"]), row["other"]), missed)
 
 
@@ -117,19 +117,19 @@ WORD_ROWS: Final[dict[str, tuple[tuple[str, ...], Callable[..., None]]]] = {
     "within": (("slot", "low", "high"), _within),
     "differs": (("slot", "other"), _differs),
 }
-"""By row its words and its code; a Dim's quotients, minima and maxima have rows of their signs."""
+"""The words and the code of each row; the names "//", "min" and "max" are signs of a `Dim`."""
 COMPUTED: Final = tuple(name for name in WORD_ROWS if name != "integer_word")
-"""The rows that are about words alone, not about a value of the vector."""
+"""The rows that read only words, and no value of the vector."""
 
 
 class Limits:
-    """The numbers that a sum of products may be: a range without some numbers."""
+    """The allowed values of a sum of products: a range without some numbers."""
 
     def __init__(self) -> None:
         self.low, self.high, self.others = LEAST, LARGEST, set[int]()
 
     def take(self, sign: str, bound: int) -> None:
-        """Take `sign bound` as a further condition."""
+        """Add the condition that the value has the relation `sign` to `bound`."""
         if sign == "!=":
             self.others.add(bound)
         if sign in ("==", ">", ">="):
@@ -143,7 +143,7 @@ Rows = list[tuple[str, tuple[int, ...]]]
 
 
 class _Linear(Record):
-    """The number `factor * word + addend`, of the word at a slot; the addend alone without one."""
+    """The number `factor * word + addend`; without a slot for the word, the addend."""
 
     slot: int | None
     factor: int
@@ -151,10 +151,10 @@ class _Linear(Record):
 
 
 class Words:
-    """The slots of one table's words, and the rows that compute and limit them."""
+    """The words of one guard table: their slots, and the rows that compute and check them."""
 
     def __init__(self, first: int) -> None:
-        """Start without words; their slots are numbered from `first`."""
+        """Start without words; `first` is the first free slot."""
         self._first, self.count = first, 0
         self._symbols: dict[Symbol, int] = {}
         self._known: dict[tuple[str, tuple[int, ...]], int] = {}
@@ -162,15 +162,15 @@ class Words:
         self.rows: Rows = []
 
     def given(self, symbol: Symbol) -> int:
-        """A new slot for the value of a symbol, which another row fills."""
+        """A new slot for the value of a symbol; another row reads the value."""
         slot = self._symbols[symbol] = self._next()
         return slot
 
     def slot(self, word: Dim | FloatWord) -> int:
-        """The slot of a word, with rows that compute it if it has none yet.
+        """The slot of a word; adds rows that compute the word if it has no slot yet.
 
         Raises:
-            KeyError: it depends on a symbol that is not given.
+            KeyError: the word depends on a symbol without a slot.
         """
         if isinstance(word, FloatWord):
             return self._computed("as_float", self.slot(word.length))
@@ -199,7 +199,7 @@ class Words:
         return self._computed("linear", first, value.factor, value.addend)
 
     def _computed(self, row: str, *operands: int) -> int:
-        """The slot of a row's result; equal rows are one."""
+        """The slot of the result of a row; equal rows are added once."""
         if (row, operands) not in self._known:
             slot = self._known[row, operands] = self._next()
             self.rows.append((row, (slot, *operands)))
@@ -210,7 +210,7 @@ class Words:
         return self._first + self.count - 1
 
     def limit(self, guard: Guard) -> None:
-        """Require the outcome of a comparison; those of one sum of products are one row."""
+        """Require the outcome of a comparison; merge the limits of the same sum of products."""
         sign = guard.sign if guard.outcome else _NEGATED[guard.sign]
         apart = guard.left - guard.right
         constant = dict(apart.terms).get((), 0)
@@ -222,7 +222,7 @@ class Words:
         self._limits.setdefault(varying, Limits()).take(sign, -constant)
 
     def finish(self, others: Iterable[Dim | FloatWord]) -> Rows:
-        """All rows: those that compute these words too, and those of limits."""
+        """All rows, with rows that compute further words and rows that check limits."""
         for word in others:
             self.slot(word)
         for varying, limits in self._limits.items():

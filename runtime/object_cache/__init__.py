@@ -1,12 +1,13 @@
-"""Machine code of kernels on disk: entries, their folders, and their loader.
+"""Machine code of kernels on disk.
 
-An entry is metadata in JSON and object files, never a pickle. Nothing here imports numba.
+An entry consists of metadata in JSON and object files; it is never a pickle. No module of this
+package imports Numba.
 
-- `entry`: an entry as bytes and back, with the tables of its object files
-- `keys`: everything that decides machine code, and what LLVM says of this processor
-- `loader`: an entry to a function at an address, mostly without LLVM, and out of memory again
-- `llvm_text`: a builder of LLVM text, for code of our own
-- `store`: the folders of this process, which only this user can write, asked in order
+- `entry`: entries as bytes, and the tables of object files
+- `keys`: keys of all inputs of machine code, and records of targets
+- `loader`: the linker and loader of entries, mostly without LLVM
+- `llvm_text`: a builder of LLVM text for the runtime's own functions
+- `store`: the folders of entries, which only this user can write
 
 May import `base`, `passes.ir`.
 """

@@ -1,12 +1,12 @@
-"""Converts entries of the cache to bytes and back.
+"""Convert entries of the cache to bytes, and bytes to entries.
 
     axiomjit kernel 1 | SHA-256 of all that follows | length of the metadata | metadata | objects
 
 The metadata are one line of JSON with only texts and numbers, which Python reads as a literal; the
-object files follow without a gap. Bytes that have another form, were made for another key or call a
-function that kernels may not call are rejected: the kernel is compiled again. The tables of object
-files (ELF) say what they call. The tables are checked, because LLVM aborts the process on damaged
-ones.
+object files follow without a gap. Bytes are rejected if they have another form, were made for
+another key, or call a function that kernels may not call; the kernel is then compiled again. The
+tables of an object file (ELF) list the functions that it calls. These tables are checked, because
+LLVM aborts the process on damaged tables.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from axiomjit.base.records import Record
 
 ELF: Final = b"\x7fELF"
 _IDENTITY: Final = ELF + b"\x02\x01\x01"
-"""The ELF header's start: 64 bits, little endian, version 1."""
+"""The start of an ELF header: 64 bits, little endian, version 1."""
 MACHINES: Final = {"x86_64": 62, "AMD64": 62, "aarch64": 183, "arm64": 183, "riscv64": 243}
-"""ELF's number of a machine, by Python's name of the machine."""
+"""The ELF number of each machine, by the name that Python gives the machine."""
 SYMBOLS, STRINGS, RELOCATIONS, NO_BITS = 2, 3, 4, 8
-"""Types of sections."""
+"""The types of sections that have symbols, strings, relocations, and no bytes in the file."""
 _HEADER: Final = struct.Struct("<16sHHIQQQIHHHHHH")
 _SECTION: Final = struct.Struct("<IIQQQQIIQQ")
 _SYMBOL: Final = struct.Struct("<IBBHQQ")
@@ -35,11 +35,11 @@ _RELOCATION: Final = struct.Struct("<QQq")
 _RELOCATABLE: Final = 1
 _LOCAL: Final = 0
 _RESERVED: Final = 0xFF00
-"""Section numbers from here on are special: absolute and common symbols."""
+"""The first special section number; special numbers stand for absolute and common symbols."""
 
 
 class Section(NamedTuple):
-    """One section: its type, its bytes in the file, and the sections that it refers to."""
+    """A section of an object file: its type, its bytes, and the sections it refers to."""
 
     kind: int
     flags: int
@@ -51,7 +51,7 @@ class Section(NamedTuple):
 
 
 class Symbol(NamedTuple):
-    """One symbol: its name, the section that defines it (0 for none), and its offset."""
+    """A symbol of an object file: `place` is its offset in its section, section 0 is undefined."""
 
     name: str
     section: int
@@ -60,7 +60,7 @@ class Symbol(NamedTuple):
 
 
 Relocation = tuple[int, int, int, int]
-"""The place in a section, the type of relocation, the symbol's number, and an addend."""
+"""A relocation: the place in a section, the type, the number of the symbol, and an addend."""
 
 
 class ObjectFile(Record):
@@ -72,7 +72,7 @@ class ObjectFile(Record):
 
     @property
     def is_for_this_cpu(self) -> bool:
-        """True if its code is for the kind of CPU that runs Python."""
+        """True if the code is for the kind of CPU that runs Python."""
         return self.machine == MACHINES.get(platform.machine())
 
     @property
@@ -86,7 +86,7 @@ class ObjectFile(Record):
         return {symbol.name for symbol in self.symbols if symbol.name and symbol.section}
 
     def relocations(self) -> Iterator[tuple[int, Relocation]]:
-        """The relocations, each with the number of its section."""
+        """The relocations, each with the number of the section that it changes."""
         for section in self.sections:
             if section.kind == RELOCATIONS:
                 for place, info, addend in _RELOCATION.iter_unpack(section.content):
@@ -94,7 +94,7 @@ class ObjectFile(Record):
 
 
 def tables_of(code: bytes) -> ObjectFile:
-    """The tables of an object file; a file of another format than ELF has none.
+    """The tables of an object file; empty if the file's format is not ELF.
 
     Raises:
         ValueError: a table is incomplete.
@@ -198,19 +198,19 @@ C_FUNCTIONS: Final = frozenset(
 
 MAGIC: Final = b"axiomjit kernel 1\n"
 UNREADABLE: Final = (SyntaxError, MemoryError, RecursionError)
-"""Errors of `literal_eval` for some texts, in addition to ValueError and TypeError."""
+"""The errors that `literal_eval` raises for some texts, in addition to ValueError and TypeError."""
 LARGEST: Final = 16 * 2**20
-"""The largest size of an entry; a larger file is rejected."""
+"""The largest size of an entry in bytes; a larger file is rejected."""
 _HEAD: Final = struct.Struct("<32sI")
 _START: Final = len(MAGIC) + _HEAD.size
 
 
 class Entry(Record):
-    """The machine code of one kernel: object files, and the function in them to call.
+    """The machine code of one kernel: object files, and the name of the kernel's function.
 
-    `calls` are the functions of the C library that it needs; None stands for object files that no
-    other process may have, or that are not understood. `compile_ms` is what compiling took, `files`
-    are the tables of the objects.
+    `calls` are the functions of the C library that the code calls. It is None if another process
+    cannot load the object files. `compile_ms` is the time of the compilation. `files` are the
+    tables of the object files.
     """
 
     key: str
@@ -253,11 +253,11 @@ def pack(entry: Entry) -> bytes:
 def _literal_value(text: str) -> Any:
     """The value of a Python literal in a text.
 
-    Python 3.11 counts the depth of syntax trees for all threads together. So reading a literal may
-    fail while another thread parses, and is repeated.
+    Python 3.11 counts the depth of syntax trees for all threads together. Hence a literal may be
+    rejected while another thread parses, and is read again.
 
     Raises:
-        ValueError: the text is not a literal, or other threads parse all the time.
+        ValueError: the text is not a literal, or other threads parse each time.
     """
     for _ in range(100):
         try:
@@ -268,7 +268,7 @@ def _literal_value(text: str) -> Any:
 
 
 def unpack(key: str, data: bytes) -> Entry | None:
-    """The entry in some bytes; None unless they are an entry for this key."""
+    """The entry that the bytes contain; None if the bytes are not an entry for this key."""
     try:
         if not data.startswith(MAGIC):
             return None
@@ -304,7 +304,7 @@ def _read(metadata: Any, code: bytes) -> Entry:
 
 
 def _calls(files: Iterable[ObjectFile]) -> set[str]:
-    """The functions that the objects need from outside."""
+    """The functions that the object files call but do not define."""
     needed: set[str] = set()
     defined: set[str] = set()
     for file in files:

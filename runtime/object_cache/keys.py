@@ -1,12 +1,12 @@
-"""The keys of files on disk, for kernels and processors: digests of all that a content depends on.
+"""The keys of files on disk: digests of all inputs of the content of a file.
 
-The content for a kernel depends on its own key (its source and words), its traits, the target with
-all its capabilities, the versions of Numba and llvmlite, Numba's settings, and the code of axiomjit
-that turns a source into machine code. A change of one of these gives another key, so that no file
-is ever out of date.
+The machine code of a kernel depends on the kernel's own key (its source and words), its traits, the
+target with all its capabilities, the versions of Numba and llvmlite, Numba's settings, and the code
+of axiomjit that turns a source into machine code. A change of one of these inputs gives another
+key, so that no file is ever out of date.
 
-LLVM's answers about this processor are kept on disk, too: asking it again takes 30 ms. They are
-found by the processor's own answers to LLVM's questions, in place of the kernel.
+The record of a target is on disk too, since LLVM takes 30 ms to describe this processor. The key of
+a record depends on the processor's answers to the queries of LLVM, in place of the kernel.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from axiomjit.passes.ir.plan_ir import Kernel
 from axiomjit.runtime.object_cache.entry import UNREADABLE
 from axiomjit.runtime.object_cache.loader import plain_code
 
-ROOMS: Final = ("codegen", "elementary")
+COMPILER_FOLDERS: Final = ("codegen", "elementary")
 """The packages of the runtime whose code determines machine code."""
-FILES: Final = (
+COMPILER_FILES: Final = (
     *("base/target.py", "base/dtypes.py", "passes/ir/plan_ir.py"),
     *("runtime/object_cache/store.py", "runtime/object_cache/entry.py"),
 )
@@ -50,16 +50,16 @@ def disk_key(kernel: Kernel, target: Target, checked: bool, tag: str) -> str | N
 
 
 def numba_settings() -> list[tuple[str, str]]:
-    """Numba's environment variables, any of which may change the machine code."""
+    """Numba's environment variables; each of them may change the machine code."""
     return sorted([item for item in os.environ.items() if item[0].startswith("NUMBA_")])
 
 
 @cache
 def maker_digest() -> str | None:
-    """A digest of all code that makes machine code: ours, and the versions of Numba and LLVM.
+    """A digest of our code that makes machine code, and of the versions of Numba and LLVM.
 
-    Our files enter by the hashes that Python uses for byte code, since SHA-256 of all of them would
-    take 2 ms in each process. None if our code cannot be read, as in an archive, or if Numba or
+    Our files are hashed as Python does for byte code, since SHA-256 of all files would take 2 ms in
+    each process. The digest is None if our code cannot be read, as in an archive, or if Numba or
     llvmlite is not installed.
     """
     try:
@@ -71,7 +71,7 @@ def maker_digest() -> str | None:
 
 @cache
 def compiler_versions() -> tuple[object, ...]:
-    """The versions of Numba, llvmlite and its LLVM, found without importing them.
+    """The versions of Numba, llvmlite and LLVM, found without importing the packages.
 
     Raises:
         ImportError: Numba or llvmlite is not installed.
@@ -100,20 +100,20 @@ def _content(path: str) -> bytes:
 
 
 def maker_files() -> list[str]:
-    """Our code that makes machine code, in order.
+    """The paths of our files that make machine code, in order.
 
     Raises:
         OSError: a folder cannot be listed.
     """
     package = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
-    files = [f"{package}/{name}" for name in FILES]
-    for room in ROOMS:
+    files = [f"{package}/{name}" for name in COMPILER_FILES]
+    for room in COMPILER_FOLDERS:
         folder = f"{package}/runtime/{room}"
         files += sorted([f"{folder}/{n}" for n in os.listdir(folder) if n.endswith(".py")])
     return files
 
 
-_ASK: Final = bytes.fromhex(
+_CPUID_CODE: Final = bytes.fromhex(
     "53"  # push rbx
     "4989d0"  # mov r8, rdx
     "89f8"  # mov eax, edi
@@ -126,44 +126,44 @@ _ASK: Final = bytes.fromhex(
     "5b"  # pop rbx
     "c3"  # ret
 )
-_SAVED: Final = bytes.fromhex(
+_XGETBV_CODE: Final = bytes.fromhex(
     "31c9"  # xor ecx, ecx
     "0f01d0"  # xgetbv
     "c3"  # ret
 )
-"""The name of the answer about registers that the system saves; only its lower half is used."""
-_WHOLE: Final = (1, 1, 1, 1)
+"""The instructions that read which registers the system saves; the lower half is used."""
+_ALL_WORDS: Final = (1, 1, 1, 1)
 _LEAVES: Final = (
-    (0, 0, _WHOLE),
+    (0, 0, _ALL_WORDS),
     (1, 0, (1, 0, 1, 1)),  # the second word has the number of the core
-    (7, 0, _WHOLE),
-    (7, 1, _WHOLE),
-    (7, 2, _WHOLE),
+    (7, 0, _ALL_WORDS),
+    (7, 1, _ALL_WORDS),
+    (7, 2, _ALL_WORDS),
     (0xD, 1, (1, 0, 0, 0)),  # the second word is a size that depends on the process
-    (0x14, 0, _WHOLE),
-    (0x19, 0, _WHOLE),
-    (0x1E, 0, _WHOLE),
-    (0x1E, 1, _WHOLE),
-    (0x24, 0, _WHOLE),
-    (0x29, 0, _WHOLE),
-    (0x80000000, 0, _WHOLE),
+    (0x14, 0, _ALL_WORDS),
+    (0x19, 0, _ALL_WORDS),
+    (0x1E, 0, _ALL_WORDS),
+    (0x1E, 1, _ALL_WORDS),
+    (0x24, 0, _ALL_WORDS),
+    (0x29, 0, _ALL_WORDS),
+    (0x80000000, 0, _ALL_WORDS),
     (0x80000001, 0, (1, 0, 1, 1)),
     (0x80000008, 0, (0, 1, 0, 0)),
-    (0x80000021, 0, _WHOLE),
+    (0x80000021, 0, _ALL_WORDS),
 )
 """The CPUID queries by which LLVM identifies a processor, and the words of the answers that are the
 same on each core and in each process.
 """
-_HAS_SAVED: Final = 1 << 27
+_HAS_XGETBV: Final = 1 << 27
 
 
 @cache
 def processor_answers() -> tuple[int, ...] | None:
-    """The words by which LLVM identifies this processor; None if they cannot be queried."""
+    """The words by which LLVM identifies this processor; None if it cannot be queried."""
     if platform.machine() not in ("x86_64", "AMD64") or platform.system() == "Windows":
         return None
     try:
-        code, saved = plain_code(_ASK), plain_code(_SAVED)
+        code, saved = plain_code(_CPUID_CODE), plain_code(_XGETBV_CODE)
     except OSError:
         return None
     kind = ctypes.CFUNCTYPE(None, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_void_p)
@@ -180,7 +180,7 @@ def processor_answers() -> tuple[int, ...] | None:
         if leaf <= most[leaf & 0x80000000]:
             words = answer(leaf, part)
             found += [leaf, part, *map(mul, words, kept)]
-    if answer(1, 0)[2] & _HAS_SAVED:
+    if answer(1, 0)[2] & _HAS_XGETBV:
         found.append(ctypes.CFUNCTYPE(ctypes.c_uint32)(saved.address)())
     return tuple(found)
 
@@ -208,7 +208,7 @@ def pack_target(key: str, target: Target) -> bytes:
 
 
 def unpack_target(key: str, name: str, data: bytes) -> Target | None:
-    """The record in some bytes; None unless they are a record for this key and name."""
+    """The target that the bytes contain; None if the bytes are no record for this key and name."""
     digest, line = data[len(MAGIC) :][:32], data[len(MAGIC) + 32 :]
     if not data.startswith(MAGIC) or sha256(line).digest() != digest:
         return None

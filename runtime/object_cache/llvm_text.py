@@ -1,6 +1,7 @@
-"""The builder of the runtime's LLVM text: values are 64-bit integers, variables are memory.
+"""The builder of the runtime's LLVM text.
 
-LLVM's own passes turn the variables into registers; addresses are integers until they are used.
+Values are 64-bit integers, and so are addresses until they are used. Variables are stack memory,
+which LLVM's passes turn into registers.
 """
 
 from __future__ import annotations
@@ -9,11 +10,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 Value = str
-"""A number as LLVM text writes it: a literal, or the name of an earlier result."""
+"""A value as a text of LLVM: a literal, or the name of an earlier result."""
 
 
 class Builder:
-    """Writes the body of one function, block after block."""
+    """A builder of one function; it writes the blocks in order."""
 
     def __init__(self, name: str, parameters: int) -> None:
         self.parameters = tuple(f"%p{k}" for k in range(parameters))
@@ -23,7 +24,7 @@ class Builder:
         self._count = 0
 
     def text(self) -> str:
-        """The text of the function; its stack memory comes first, so that it is allocated once."""
+        """The text of the function; allocations of stack memory are at its begin and run once."""
         return "\n".join((*self._head, *self._lines, " unreachable", "}")) + "\n"
 
     def _name(self) -> str:
@@ -47,7 +48,7 @@ class Builder:
         return self._result(f"ptrtoint ptr {name} to i64")
 
     def variable(self, value: Value | int) -> Value:
-        """The address of a word with this initial value."""
+        """The address of a new word of stack memory with this initial value."""
         address = self.block(1)
         self.store(value, address)
         return address
@@ -64,7 +65,7 @@ class Builder:
         self._lines.append(f" store i64 {value}, ptr {pointer}, align 8")
 
     def exchange(self, address: Value, old: int, new: int) -> Value:
-        """Replace the word at an address by `new` if it is `old`, atomically; true if it was."""
+        """Replace a word by `new` if it is `old`, atomically; return the condition."""
         operands = f"ptr {self._pointer(address)}, i64 {old}, i64 {new}"
         pair = self._result(f"cmpxchg {operands} acquire monotonic")
         return self._result(f"extractvalue {{i64, i1}} {pair}, 1")
@@ -108,22 +109,22 @@ class Builder:
         return self._result(f"{operation} i64 {left}, {right}")
 
     def add(self, left: Value, right: Value | int) -> Value:
-        """The sum."""
+        """The sum of two numbers."""
         return left if right == 0 else self._binary("add", left, right)
 
     def subtract(self, left: Value | int, right: Value) -> Value:
-        """The difference."""
+        """The difference of two numbers."""
         return self._binary("sub", left, right)
 
     def checked(self, operation: str, left: Value, right: Value) -> tuple[Value, Value]:
-        """The result of `sadd`, `smul` or `umul`, and True if it fits in 64 bits."""
+        """The result of `sadd`, `smul` or `umul`, and the condition that it fits in 64 bits."""
         operands = f"i64 {left}, i64 {right}"
         pair = self._result(f"call {{i64, i1}} @llvm.{operation}.with.overflow.i64({operands})")
         result, over = (self._result(f"extractvalue {{i64, i1}} {pair}, {k}") for k in (0, 1))
         return result, self._result(f"xor i1 {over}, true")
 
     def floor_quotient(self, left: Value, right: Value) -> Value:
-        """The quotient of signed numbers, rounded down, for a positive divisor."""
+        """The quotient of signed numbers, rounded down; the divisor is positive."""
         rest = self._binary("srem", left, right)
         return self._binary("sub", self._binary("sdiv", left, right), self.shift_right(rest, 63))
 
@@ -134,19 +135,19 @@ class Builder:
         )
 
     def select(self, condition: Value, yes: Value, no: Value) -> Value:
-        """One of two values."""
+        """The value `yes` if the condition holds, otherwise `no`."""
         return self._result(f"select i1 {condition}, i64 {yes}, i64 {no}")
 
     def both(self, left: Value, right: Value | int) -> Value:
-        """The bitwise and."""
+        """The bitwise and of two numbers."""
         return self._binary("and", left, right)
 
     def shift_left(self, value: Value, bits: Value | int) -> Value:
-        """The value times a power of two."""
+        """The value shifted left by a number of bits."""
         return self._binary("shl", value, bits)
 
     def shift_right(self, value: Value, bits: Value | int) -> Value:
-        """The value without its low bits."""
+        """The value shifted right by a number of bits, with zeros from the left."""
         return self._binary("lshr", value, bits)
 
     def test(self, relation: str, left: Value, right: Value | int) -> Value:
@@ -166,7 +167,7 @@ class Builder:
         return self._result(f"call i64 @{name}({given})")
 
     def call_short(self, function: Value, *arguments: Value | int) -> Value:
-        """As `call`, for a function that returns 32 bits."""
+        """The result of a C function at an address that returns 32 bits."""
         given = ", ".join(f"i64 {a}" for a in arguments)
         found = self._result(f"call i32 {self._pointer(function)}({given})")
         return self._result(f"zext i32 {found} to i64")
@@ -177,37 +178,37 @@ class Builder:
         self._result(f"call i64 (i64, i64, ...) {self._pointer(function)}({given})")
 
     def give(self, value: Value | int) -> None:
-        """Return from the function; the code after it is a new block."""
+        """Write a return from the function, and begin a new block."""
         self._lines.append(f" ret i64 {value}")
         self.begin(self.label())
 
     # --- control ------------------------------------------------------------------------------
 
     def label(self) -> str:
-        """The name of a later block."""
+        """A new name for a block."""
         return self._name()
 
     def begin(self, label: str) -> None:
-        """Begin a block."""
+        """Begin the block of this name."""
         self._lines.append(f"{label}:")
 
     def go(self, label: str) -> None:
-        """Branch to a block."""
+        """Write a branch to a block."""
         self._lines.append(f" br label %{label}")
 
     def choose(self, condition: Value, yes: str, no: str) -> None:
-        """Branch to one of two blocks."""
+        """Write a branch to the block `yes` if a condition holds, otherwise to `no`."""
         self._lines.append(f" br i1 {condition}, label %{yes}, label %{no}")
 
     def require(self, condition: Value, otherwise: str) -> None:
-        """Continue if a condition holds, else branch to a block."""
+        """Write a branch to the block `otherwise` if a condition does not hold."""
         following = self.label()
         self.choose(condition, following, otherwise)
         self.begin(following)
 
     @contextmanager
     def when(self, condition: Value) -> Iterator[None]:
-        """Run the body if a condition holds."""
+        """Write the body as code that runs if a condition holds."""
         inside, behind = self.label(), self.label()
         self.choose(condition, inside, behind)
         self.begin(inside)
@@ -217,7 +218,7 @@ class Builder:
 
     @contextmanager
     def count(self, end: Value | int, step: int = 1, first: Value | int = 0) -> Iterator[Value]:
-        """Run the body for the numbers from `first` below `end`, by `step`."""
+        """Write the body as a loop over the numbers from `first` below `end`, by `step`."""
         number = self.variable(first)
         again, inside, behind = self.label(), self.label(), self.label()
         self.go(again)

@@ -1,11 +1,11 @@
-"""Loads the object files of a cache entry into memory, as code that can run.
+"""Load the object files of a cache entry into memory as executable code.
 
-Most files are linked here, without LLVM, which takes 30 ms to import and start. The object files
-that LLVM writes for code in memory (large code model, x86-64) need little linking: sections are
-placed one after another, and absolute addresses are filled in. Other files, for instance those with
-jump tables, are left to LLVM's linker. In LLVM's linker each kernel is a separate library, so that
-equal names do not collide. A missing name is an error in both linkers, never a call of address 0.
-The functions that an entry may call are checked when the entry is read (`entry`).
+Most files are linked by this module, without LLVM, whose import and start take 30 ms. The object
+files that LLVM writes for code in memory (large code model, x86-64) need little linking: sections
+are placed one after another, and absolute addresses are filled in. LLVM's linker links the other
+files, for instance files with jump tables. There each kernel is a separate library, so that equal
+names do not collide. A missing name is an error in both linkers, never a call of address 0. The
+functions that an entry may call are checked when the entry is read (`entry`).
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from axiomjit.runtime.object_cache.entry import (
 
 MACHINE: Final = MACHINES["x86_64"]
 PROGRAM, UNWINDING = 1, 0x70000001
-"""Types of sections: loaded content, and unwind tables for exceptions, which kernels do not use."""
+"""Types of sections: content to load, and unwind tables of exceptions, which are not loaded."""
 WRITTEN, LOADED, THREADS_OWN = 1, 2, 0x400
-"""Flags of sections: written at run time, in memory at run time, one for each thread."""
+"""Flags of sections: writable at run time, in memory at run time, separate for each thread."""
 WHOLE, DISTANCE, CALL, WHOLE_DISTANCE = 1, 2, 4, 24
-"""Relocations: R_X86_64_64, PC32, PLT32 and PC64."""
+"""The types of relocation R_X86_64_64, PC32, PLT32 and PC64."""
 _READ, _EXECUTE = 1, 4
 _LARGEST: Final = 2**26
 _WORD: Final = 8
 
 Place = tuple[int, int]
-"""The numbers of a file and of a section in it."""
+"""The number of a file, and the number of a section in the file."""
 
 
 class NotLinkedError(Exception):
@@ -47,7 +47,7 @@ class NotLinkedError(Exception):
 
 
 class LinkedCode:
-    """Code in memory, which is freed with this object."""
+    """The holder of code in memory, which is freed with this object."""
 
     __slots__ = ("_memory", "address")
 
@@ -61,7 +61,7 @@ def link(files: Sequence[ObjectFile], symbol: str, outside: Mapping[str, int]) -
     Args:
         files: the object files, which may use each other's symbols.
         symbol: the name of the function whose address the result has.
-        outside: addresses of symbols that no file defines.
+        outside: the addresses of symbols that no file defines.
 
     Raises:
         NotLinkedError: the files need something that this linker does not support.
@@ -97,7 +97,7 @@ def plain_code(instructions: bytes) -> LinkedCode:
 
 
 def _memory(size: int) -> tuple[mmap.mmap, int]:
-    """New memory and its address."""
+    """New writable memory, and its address."""
     memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     return memory, ctypes.addressof(ctypes.c_char.from_buffer(memory))
 
@@ -106,14 +106,14 @@ def _protect(base: int, size: int) -> None:
     """Make memory readable and executable, and no longer writable.
 
     Raises:
-        OSError: the system refuses.
+        OSError: the system does not allow executable memory.
     """
     if _process().mprotect(ctypes.c_void_p(base), ctypes.c_size_t(size), _READ | _EXECUTE):
         raise OSError(ctypes.get_errno(), "memory cannot be made executable")
 
 
 def _layout(files: Sequence[ObjectFile]) -> tuple[dict[Place, int], int, int]:
-    """The offset of each section, the end of the read-only sections, and the end of all.
+    """The offset of each section, the end of the read-only sections, and the end of all sections.
 
     Raises:
         NotLinkedError: a section has an unsupported type, or the sections are too large.
@@ -160,10 +160,10 @@ def _relocate(
     places: Mapping[Place, int],
     addresses: Mapping[str, int],
 ) -> None:
-    """Fill addresses into the sections of a file.
+    """Write addresses into the sections of a file, as its relocations require.
 
     Raises:
-        NotLinkedError: an address is unknown, too far, or needed in an unsupported form.
+        NotLinkedError: an address is unknown or too far, or a relocation is not supported.
     """
     known = [
         base + places[number, symbol.section] + symbol.place
@@ -195,7 +195,7 @@ def _relocate(
 
 @lru_cache(maxsize=1)
 def _process() -> ctypes.CDLL:
-    """The functions of the libraries that Python itself uses."""
+    """The C library and the other libraries of this process."""
     return ctypes.CDLL(None, use_errno=True)
 
 
@@ -208,11 +208,11 @@ def function_address(name: str) -> int | None:
 
 
 LIBRARIES: Final = 64
-"""Most libraries per linker, which keeps 8 KB for each unloaded one until it is freed."""
+"""The largest number of libraries of a linker, which keeps 8 KB for each unloaded library."""
 
 
 class _Linkers:
-    """The linker for the next library; earlier linkers live as long as their libraries."""
+    """The holder of the current linker of LLVM; earlier linkers live as long as their libraries."""
 
     current: Any = None
     left = 0
@@ -220,7 +220,7 @@ class _Linkers:
 
 
 class LoadedCode:
-    """The code of one kernel in memory, unloaded with this object."""
+    """The holder of the code of one kernel in memory, which is unloaded with this object."""
 
     __slots__ = ("_library", "address")
 
@@ -232,12 +232,12 @@ class LoadedCode:
 
 
 def load(entry: Entry) -> LoadedCode | None:
-    """Load an entry; None if a function that it calls does not exist, or LLVM refuses it.
+    """Load an entry; None if it calls a function that does not exist, or LLVM rejects it.
 
-    Safe to call from several threads. A fork waits until LLVM has finished linking.
+    Several threads may load entries at the same time. A fork waits until LLVM has linked.
 
     Raises:
-        OSError: the system provides no executable memory, also not to LLVM.
+        OSError: the system provides no executable memory.
     """
     trouble: OSError | None = None
     try:
@@ -254,10 +254,10 @@ def load(entry: Entry) -> LoadedCode | None:
 
 
 def _linked_code(entry: Entry) -> LinkedCode:
-    """The code of an entry, linked here.
+    """The code of an entry, linked by this module.
 
     Raises:
-        NotLinkedError: the entry needs something that our linker does not support.
+        NotLinkedError: this module does not support a part of the object files.
         OSError: the system provides no executable memory.
     """
     outside = {name: function_address(name) for name in entry.calls or ()}
@@ -266,7 +266,7 @@ def _linked_code(entry: Entry) -> LinkedCode:
 
 
 def _load_by_llvm(entry: Entry) -> LoadedCode | None:
-    """Let LLVM link an entry; None if a function that it calls does not exist, or LLVM refuses."""
+    """Link an entry by LLVM; None if LLVM rejects it or it calls a function that does not exist."""
     with FORKS_WAIT:
         from llvmlite import binding
 

@@ -1,17 +1,17 @@
-"""The folders in which this process finds and stores machine code.
+"""The folders in which this process reads and writes machine code.
 
-The user's own folder comes first, then a shared folder that this process only reads. A damaged or
-foreign entry is dropped and compiled again silently; an entry that cannot be written is kept in
-memory only.
+The user's own folder comes first, then a shared folder that this process only reads. An entry that
+is damaged or belongs to another kernel is dropped, and the kernel is compiled again without a
+message. An entry that cannot be written stays in memory.
 
-Only the owner can write in a folder; files are written atomically, and the oldest are dropped.
-Nothing is read from a folder or file that is a symbolic link, belongs to another user, or is
+Only the owner can write in a folder; files are written atomically, and the oldest files are
+dropped. A folder or file is not read if it is a symbolic link, belongs to another user, or is
 writable by others. A folder is opened and checked for each use, and files are opened relative to
-it, so that it cannot be exchanged in between.
+the open folder, so that nobody can replace the folder in between.
 
-LLVM text of our own that is the same in every program (`cached_code`) is kept there, too; kernels
-have more in their keys. Such code is called until the process ends, also after Python has cleared
-modules, so it is never given back.
+The folders also have the machine code of LLVM texts that are the same in every program
+(`cached_code`). Such code is never unloaded, since it may be called until the process ends, even
+after Python has cleared its modules.
 """
 
 from __future__ import annotations
@@ -43,28 +43,28 @@ SUFFIX: Final = ".kernel"
 TARGET_SUFFIX: Final = ".target"
 CODE_SUFFIX: Final = ".code"
 SUFFIXES: Final = (SUFFIX, TARGET_SUFFIX, CODE_SUFFIX)
-"""The suffixes of files: kernels, records of targets, and code common to all programs."""
+"""The suffixes of files with kernels, records of targets, and code common to all programs."""
 TEMPORARY: Final = ".new"
 KEY_DIGITS: Final = 64
 """The number of hexadecimal digits of a key."""
 TEMPORARY_DIGITS: Final = 16
 STALE_SECONDS: Final = 3600
-"""The age at which a temporary file is abandoned; uses of a file are recorded this far apart."""
-COUNTED: Final = 32
-"""When writing a file, one process in this many adds up the sizes of all files."""
+"""The age at which a temporary file is removed, and the shortest time between recorded uses."""
+PROCESSES_PER_COUNT: Final = 32
+"""One process in this number adds up the sizes of all files when it first writes a file."""
 TRIM_FRACTION: Final = 0.8
-"""The fraction of the size limit that is kept when files are dropped."""
+"""The fraction of the size limit down to which files are dropped."""
 ROOT: Final = 0
 SUPPORTED: Final = os.open in os.supports_dir_fd and hasattr(os, "geteuid")
-"""True if this system opens files relative to a folder, and has owners."""
+"""True if this system can open files relative to a folder, and files have owners."""
 
 
 class UnusableFolderError(Exception):
-    """A folder cannot be used; the text has the reason."""
+    """A folder cannot be used; the message has the reason."""
 
 
 class StoredFile(Record):
-    """A file of the folder: its key, size in bytes, and when it was last used."""
+    """A file of the folder: its key, its size in bytes, and the time of its last use."""
 
     key: str
     size: int
@@ -72,15 +72,15 @@ class StoredFile(Record):
 
 
 class Directory:
-    """The files of a folder by key; a `read_only` folder may belong to root and is never made."""
+    """A folder of files by key; a `read_only` folder may belong to root and is never created."""
 
     def __init__(self, path: str, *, read_only: bool = False) -> None:
-        """Store the path of a folder, which is made when the first file is written."""
+        """Store the path of a folder; the first write creates the folder."""
         self.path, self.read_only = path, read_only
         self._known_bytes: int | None = None
 
     def refusal(self) -> str | None:
-        """The reason why the folder is not used; None if it is used, or will be made."""
+        """The reason why the folder cannot be used; None if it can be used or created."""
         try:
             with self._opened():
                 return None
@@ -111,7 +111,7 @@ class Directory:
                 os.mkdir(self.path, mode=0o700)
             self._put(key + suffix, data)
         if self._known_bytes is None:  # a random choice of the processes that add up sizes
-            counts = int.from_bytes(os.urandom(1)) < 256 // COUNTED
+            counts = int.from_bytes(os.urandom(1)) < 256 // PROCESSES_PER_COUNT
         else:
             self._known_bytes += len(data)
             counts = self._known_bytes > bound_bytes
@@ -130,7 +130,7 @@ class Directory:
         """The files of the folder, the most recently used first.
 
         Raises:
-            UnusableFolderError: the folder is not used.
+            UnusableFolderError: the folder cannot be used.
         """
         try:
             with self._opened() as folder:
@@ -145,11 +145,11 @@ class Directory:
 
     @contextmanager
     def _opened(self) -> Iterator[int]:
-        """A file descriptor of the folder, after checking it.
+        """Open and check the folder; yield its file descriptor.
 
         Raises:
             OSError: the folder does not exist, or the path is not a folder.
-            UnusableFolderError: others can write in it.
+            UnusableFolderError: other users own the folder or can write in it.
         """
         if not SUPPORTED:
             raise UnusableFolderError("this system tells no owners of folders")
@@ -209,9 +209,9 @@ class Directory:
                 raise
 
     def _trim(self, bound_bytes: int) -> int:
-        """Remove abandoned temporary files, and the oldest beyond the limit; the bytes that remain.
+        """Remove old temporary files, and the oldest files beyond the limit; return the bytes left.
 
-        Other processes may do the same at the same time.
+        Other processes may remove files at the same time.
         """
         with self._opened() as folder:
             now, found = time.time(), []
@@ -232,13 +232,13 @@ class Directory:
 
 
 def _is_named(name: str, digits: int, suffix: str) -> bool:
-    """True if a file's name is this number of hexadecimal digits and the suffix."""
+    """True if a file's name consists of this number of hexadecimal digits and the suffix."""
     stem = name.removesuffix(suffix)
     return stem != name and len(stem) == digits and set(stem) <= set("0123456789abcdef")
 
 
 def _listed(folder: int) -> Iterator[tuple[str, os.stat_result]]:
-    """The names in a folder with their status; links are not followed."""
+    """The names in a folder, each with the status of the file or link."""
     for name in os.listdir(folder):
         with suppress(FileNotFoundError):
             yield name, os.stat(name, dir_fd=folder, follow_symlinks=False)
@@ -259,21 +259,28 @@ def _remove(folder: int, name: str) -> bool:
 
 
 MEGABYTE: Final = 2**20
-_LASTING: Final = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO)
+_LASTING_ERRORS: Final = (
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.EROFS,
+    errno.EACCES,
+    errno.EPERM,
+    errno.EIO,
+)
 
 
 class ObjectStore:
-    """Reads and writes machine code by key, in the folders that the current settings name."""
+    """A reader and writer of machine code by key, in the folders of the current settings."""
 
     def __init__(self) -> None:
         self._settings: tuple[object, ...] | None = None
         self._own: Directory | None = None
         self._shared: Directory | None = None
         self.trouble: str | None = None
-        """The reason why nothing is written any more."""
+        """The reason why files are no longer written; None if they are."""
 
     def folders(self) -> list[Directory]:
-        """The user's own folder, if any, and the shared one, if any."""
+        """The user's own folder and the shared folder, as far as the settings have them."""
         settings = config.cache_dir, config.cache_shared, config.cache_mb
         if settings != self._settings:
             path = own_path() if config.cache_mb > 0 else None
@@ -285,7 +292,7 @@ class ObjectStore:
         return [folder for folder in (self._own, self._shared) if folder]
 
     def find(self, key: str, suffix: str = SUFFIX) -> tuple[Entry, LoadedCode] | None:
-        """The entry of a key with its loaded code; None if none can be loaded."""
+        """The entry of a key with its loaded code; None if no folder has a valid entry."""
         for folder in self.folders():
             data = folder.read(key, suffix)
             if data is None:
@@ -302,7 +309,7 @@ class ObjectStore:
         return None
 
     def record_of(self, chosen: ChosenTarget) -> Target:
-        """The record of a target, from disk if stored there, else from LLVM and then stored.
+        """The record of a target, from disk; if it is not there, from LLVM and then written.
 
         Raises:
             GraphValueError: this CPU cannot run code of the target.
@@ -319,12 +326,12 @@ class ObjectStore:
         return chosen.record
 
     def keep(self, entry: Entry, suffix: str = SUFFIX) -> None:
-        """Write an entry, unless other processes could not load it or no folder can be written."""
+        """Write an entry if other processes can load it and the user's folder is writable."""
         if entry.calls is not None:
             self._write(entry.key, pack(entry), suffix)
 
     def _write(self, key: str, data: bytes, suffix: str) -> None:
-        """Write a file if a folder can be written."""
+        """Write a file if the user's own folder can be written."""
         self.folders()
         if self._own is None or self.trouble is not None:
             return
@@ -333,14 +340,14 @@ class ObjectStore:
         except UnusableFolderError as error:
             self.trouble = str(error)
         except OSError as error:
-            if error.errno in _LASTING:
+            if error.errno in _LASTING_ERRORS:
                 self.trouble = str(error)
 
 
 def own_path() -> str | None:
-    """The user's folder: by default one in the folder for caches; None without a home.
+    """The path of the user's own folder, by default in the folder for caches.
 
-    The path is absolute; a user without a home has none.
+    The path is absolute; None for a user without a home folder.
     """
     if config.cache_dir is not None:
         return os.path.abspath(config.cache_dir) if config.cache_dir else None
@@ -354,7 +361,7 @@ OBJECTS: Final = ObjectStore()
 
 
 def run_passes(manager: Any, module: Any, builder: Any) -> None:
-    """Run a manager's passes over a module, and free the manager (75 KB for a whole pipeline)."""
+    """Run the passes of a manager over a module, and free the manager, which may have 75 KB."""
     from llvmlite.binding.newpassmanagers import NewPassManager
 
     try:
@@ -365,17 +372,17 @@ def run_passes(manager: Any, module: Any, builder: Any) -> None:
 
 
 PASSES: Final = ("sroa", "instruction_combine", "simplify_cfg")
-"""The LLVM passes for a text, in order."""
+"""The LLVM passes that run over a text, in order."""
 MACHINE: Final = {"opt": 2, "codemodel": "jitdefault", "jit": True}
 """The options of LLVM's target machine."""
 
 
 def cached_code(text: str, symbol: str) -> LoadedCode:
-    """The address of the function `symbol` of a text; it is never unloaded.
+    """The code of a text with the address of its function `symbol`; it is never unloaded.
 
     Raises:
-        ImportError: there is no llvmlite.
-        RuntimeError, OSError, ValueError: the text could not be compiled or loaded.
+        ImportError: llvmlite is not installed.
+        RuntimeError, OSError, ValueError: the text cannot be compiled, or its code not loaded.
     """
     key = _key(text) if OBJECTS.folders() else ""
     found = OBJECTS.find(key, CODE_SUFFIX) if key else None
@@ -394,7 +401,7 @@ def cached_code(text: str, symbol: str) -> LoadedCode:
 
 
 def compiled(text: str) -> bytes:
-    """The object file of a text, for any CPU of this kind."""
+    """The object file of a text, for each CPU of this kind."""
     from llvmlite import binding
 
     machine = _machine(binding)

@@ -54,7 +54,7 @@ def test_equal_reasons_are_one_note_and_letters_go_on_after_z():
     assert letters[25:27] == ["z", "aa"]
     (same,) = [note for note in notes if note.peer == "numexpr"]
     assert same.cases == tuple(names)
-    assert same.what == f"numexpr, {len(names)} cases: {WRONG}"
+    assert same.subject == f"numexpr, {len(names)} cases: {WRONG}"
 
 
 def test_a_peer_that_was_not_asked_has_a_dash():

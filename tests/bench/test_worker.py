@@ -5,7 +5,7 @@ from contextlib import closing
 import numpy as np
 import pytest
 
-from axiomjit.bench.suite.machine import PACKED, fma_source, peak_flops
+from axiomjit.bench.suite.machine import VECTOR_FMA, fma_source, peak_flops
 from axiomjit.bench.suite.processes import Worker, WorkerLostError
 from axiomjit.bench.suite.records import MISSING, UNSUPPORTED
 from axiomjit.bench.suite.worker import Session, Stop, disagreement, serve
@@ -149,7 +149,7 @@ def test_agreement(result, expected, message):
 
 def test_the_peak_kernel_is_vector_code_or_says_so(monkeypatch):
     assert fma_source("double", 4).count("call <4 x double> @llvm.fma.v4f64") == 12
-    assert PACKED.findall("vfmadd213pd %zmm0\nvfmadd231ps %ymm1\nvfmadd213sd %xmm0") == [
+    assert VECTOR_FMA.findall("vfmadd213pd %zmm0\nvfmadd231ps %ymm1\nvfmadd213sd %xmm0") == [
         "vfmadd213pd",
         "vfmadd231ps",
     ]

@@ -211,8 +211,10 @@ def lazy(request, monkeypatch):
     if request.param == "compiled":
         for name in ("COMPILE_S", "STATEMENT_S", "LOWER_S"):
             monkeypatch.setattr(programs, name, 0.0)
-        monkeypatch.setattr(programs.Program, "_consider", lambda program, _: program.compile())
-    monkeypatch.setattr(whole_calls, "LEAST_ELEMENTS", 2)
+        monkeypatch.setattr(
+            programs.Program, "_compile_if_faster", lambda program, _: program.compile()
+        )
+    monkeypatch.setattr(whole_calls, "MIN_ELEMENTS", 2)
     monkeypatch.setattr(known_functions, "LEAST_OPERATIONS", 0)
     with fresh_paths(2, 200):
         yield request.param
@@ -518,7 +520,7 @@ def test_strict_and_settings_refuse_as_before(lazy, monkeypatch):
 def test_where_there_is_little_to_fuse_numpy_runs():
     many, few = axiomjit.jit(item), axiomjit.jit(lambda x, y: str(x + y))
     many._in_numpy = few._in_numpy = True
-    large = np.ones(whole_calls.LEAST_ELEMENTS)
+    large = np.ones(whole_calls.MIN_ELEMENTS)
     for args, cause in (((large[:-1], large[:-1]), "whole function"), ((large, 2), "in pieces")):
         many(*args)
         few(*args)

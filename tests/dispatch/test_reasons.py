@@ -8,7 +8,7 @@ import pytest
 
 import axiomjit as aj
 from axiomjit.base.errors import FallbackWarning, NeedsValuesError
-from axiomjit.dispatch.retrace_reasons import MOST, RetraceReasons
+from axiomjit.dispatch.retrace_reasons import MAX_REASONS, RetraceReasons
 
 X = np.arange(8.0)
 FIRST = (X, 2.0, "a")
@@ -119,10 +119,10 @@ def test_named_arrays():
 def test_reasons_are_bounded(monkeypatch):
     monkeypatch.setattr(aj.config, "disable", True)
     jitted = aj.jit(lambda x, n: x + len(n))
-    for n in range(MOST + 10):
+    for n in range(MAX_REASONS + 10):
         jitted(X, "-" * (n + 1))
-    assert len(jitted.cache_info().reasons) == MOST
-    assert jitted.cache_info().traced == MOST + 10
+    assert len(jitted.cache_info().reasons) == MAX_REASONS
+    assert jitted.cache_info().traced == MAX_REASONS + 10
 
 
 class Slow(str):
@@ -154,7 +154,7 @@ def test_threads_may_add_reasons_while_others_compare_them():
     finally:
         sys.setswitchinterval(interval)
     assert not failed
-    assert len(reasons.texts) == MOST
+    assert len(reasons.texts) == MAX_REASONS
 
 
 def by_cause(function):

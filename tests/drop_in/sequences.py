@@ -81,7 +81,7 @@ def way(name):
     """A context in which segments run "evaluated" in NumPy, "interpreted" or "compiled"."""
     with ExitStack() as stack:
         stack.enter_context(sequences.way(name))
-        table = BoundedTable(programs.MOST_PROGRAMS)
+        table = BoundedTable(programs.MAX_PROGRAMS)
         stack.enter_context(patch.object(programs, "_programs", table))
         warnings.simplefilter("ignore", FallbackWarning)  # such segments run in NumPy
         for seconds in ("COMPILE_S", "STATEMENT_S", "LOWER_S"):

@@ -66,8 +66,8 @@ def test_lazy_arrays_give_the_same(name, monkeypatch):
     expected = plain(call.run(numpy))
     for seconds in ("COMPILE_S", "STATEMENT_S", "LOWER_S"):
         monkeypatch.setattr(programs, seconds, 0.0)
-    monkeypatch.setattr(programs, "_programs", BoundedTable(programs.MOST_PROGRAMS))
-    with fresh_paths(1, paths.MOST_STATEMENTS):
+    monkeypatch.setattr(programs, "_programs", BoundedTable(programs.MAX_PROGRAMS))
+    with fresh_paths(1, paths.MAX_STATEMENTS):
         if not call.reason:
             compare(call, expected)
             return

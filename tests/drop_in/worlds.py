@@ -143,9 +143,9 @@ def fresh_paths(lazy_from, most_statements):
     root, most_bytes = paths.State(None), 8 * most_statements
     with (
         patch.object(segments, "ROOT", root),
-        patch.object(paths, "MOST_STATEMENTS", most_statements),
-        patch.object(segments, "MOST_BYTES", most_bytes),
-        patch.object(quick, "MOST_BYTES", most_bytes),
+        patch.object(paths, "MAX_STATEMENTS", most_statements),
+        patch.object(segments, "MAX_BYTES", most_bytes),
+        patch.object(quick, "MAX_BYTES", most_bytes),
         patch.object(temporaries, "LEAST_BYTES", 0),
         patch.object(config, "lazy_from", lazy_from),
     ):

@@ -6,7 +6,7 @@ Elementwise steps come from the rows of the NumPy table, so that a new row is dr
 import numpy as np
 
 from axiomjit.graph.primitives import PRIMITIVES
-from axiomjit.graph.shape_ops import REPEATS
+from axiomjit.graph.shape_ops import MARGINS_BY_MODE
 from axiomjit.numpy_rules.elementwise import UFUNCS
 from axiomjit.numpy_rules.reductions import FUNCTIONS as REDUCTIONS
 from axiomjit.numpy_rules.reductions import METHODS as REDUCTION_METHODS
@@ -289,7 +289,7 @@ def rolled(d, k, array):
 
 def padded(d, k, array):
     """np.pad; margins that repeat elements stay within the array (they are refused beyond)."""
-    mode = d.pick(["constant", *REPEATS])
+    mode = d.pick(["constant", *MARGINS_BY_MODE])
     most = {"reflect": 1, "edge": -9, "constant": -9}.get(mode, 0)
     widths = tuple(
         tuple(d.between(0, min(3, max(0, n - most))) for _ in range(2)) for n in array.shape

@@ -8,14 +8,14 @@ from axiomjit.graph.builder import as_node
 from axiomjit.graph.evaluate_graph import evaluate_graph, read
 from axiomjit.graph.nodes import Graph, Scalar
 from axiomjit.graph.shape_ops import (
-    REPEATS,
+    MARGINS_BY_MODE,
     SlidingWindow,
-    between,
     flip,
     padded,
     reshaped,
     sliced,
     slide,
+    with_margins,
 )
 from axiomjit.symbolic.dims import dim, evaluate
 from axiomjit.symbolic.index_maps import affine, strides_through
@@ -52,7 +52,7 @@ def test_strides_through_a_map_find_the_elements_that_it_names(seed):
 X = np.arange(12.0).reshape(3, 4)
 
 
-@pytest.mark.parametrize("mode", ["constant", *REPEATS])
+@pytest.mark.parametrize("mode", ["constant", *MARGINS_BY_MODE])
 @pytest.mark.parametrize("axis", [0, 1])
 @pytest.mark.parametrize("widths", [(0, 0), (1, 0), (0, 2), (2, 1)])
 def test_padding_is_numpys(mode, axis, widths):
@@ -62,7 +62,7 @@ def test_padding_is_numpys(mode, axis, widths):
         found = padded(node, axis, ends, *numbers)
         options = {"constant_values": (5, 7)}
     else:
-        found, options = between(node, axis, REPEATS[mode](node, axis, ends)), {}
+        found, options = with_margins(node, axis, MARGINS_BY_MODE[mode](node, axis, ends)), {}
     around = [widths if d == axis else (0, 0) for d in range(2)]
     np.testing.assert_array_equal(values(found), np.pad(X, around, mode, **options))
 

@@ -8,7 +8,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 import axiomjit as aj
 from axiomjit.base.errors import RetraceWarning
-from axiomjit.dispatch.caches import PROGRAMS
+from axiomjit.dispatch.caches import MAX_PROGRAMS
 
 pytestmark = pytest.mark.usefixtures("in_numpy")
 
@@ -458,8 +458,8 @@ def test_a_table_of_programs_is_searched_by_the_values_of_lengths(monkeypatch):
 
 @pytest.mark.filterwarnings("ignore::axiomjit.base.errors.RetraceWarning")
 def test_programs_of_one_class_are_bounded(monkeypatch):
-    monkeypatch.setattr("axiomjit.dispatch.caches.PROGRAMS", 5)
-    assert PROGRAMS > 5
+    monkeypatch.setattr("axiomjit.dispatch.caches.MAX_PROGRAMS", 5)
+    assert MAX_PROGRAMS > 5
     jitted = aj.jit(lambda x: x[: int(len(x) * 0.5)])
     for n in (*range(10, 18), 10, 17):
         same(jitted(np.ones(n)), np.ones(n // 2))

@@ -71,6 +71,6 @@ def test_any_convolution(strides, padding, dilation, dtype, block):
     """Small whole numbers, of which sums in any order are equal; blocks of one place or more."""
     case = large(strides=strides, padding=padding, dilation=dilation, dtype=dtype, window=(2, 2))
     want = evaluated(case.graph, case)
-    with patch("axiomjit.graph.window_products.BLOCK", block):
+    with patch("axiomjit.graph.window_products.BLOCK_BYTES", block):
         np.testing.assert_array_equal(evaluated(lowered(case).simplified, case), want)
         np.testing.assert_array_equal(run_plain_case(case, lowered(case).plan), want)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import axiomjit
-from axiomjit.graph.reductions import NOWHERE
+from axiomjit.graph.reductions import NO_POSITION
 from axiomjit.passes.ir.loop_ir import For
 from axiomjit.passes.ir.plan_ir import Launch
 from axiomjit.passes.loops import insert_cancellation_checks as checking
@@ -119,7 +119,7 @@ def test_no_block_is_searched_for_the_place_of_nothing(soon):
     words = [rows.ctypes.data, places.ctypes.data, *lengths, 1]
     block = (ctypes.c_int64 * len(words))(*words)
     assert KERNELS.get(launch.kernel).entry(ctypes.addressof(block), 0, 5) == 0
-    np.testing.assert_array_equal(places, NOWHERE)
+    np.testing.assert_array_equal(places, NO_POSITION)
 
 
 def test_what_a_caller_keeps_is_never_written_in_part(soon):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from axiomjit.base.target import target
-from axiomjit.runtime.codegen.memory_builtins import AHEAD_BYTES
+from axiomjit.runtime.codegen.memory_builtins import PREFETCH_BYTES
 from axiomjit.runtime.codegen.plain_builtins import run_plain
 from tests.passes.graphs import target_with
 from tests.runtime.codegen.kernels import buffers, compiled, run_compiled, same_bits
@@ -63,7 +63,7 @@ def test_a_line_of_each_input_per_vector(code):
 def test_the_line_lies_ahead():
     kernel = agree(kernel_of("i", "log(x) * exp(y)"), "f8")
     loop = loop_of(kernel)
-    ahead = set(re.findall(rf"(%\S+) = add (?:n\w+ )*i64 %\S+, {AHEAD_BYTES}\n", kernel.llvm))
+    ahead = set(re.findall(rf"(%\S+) = add (?:n\w+ )*i64 %\S+, {PREFETCH_BYTES}\n", kernel.llvm))
     asked = re.findall(r"@llvm.prefetch.p0\(ptr (%[\w.]+)", loop)
     assert asked
     for pointer in asked:

@@ -28,7 +28,7 @@ def sorted_up(x, n):
 
 def in_python():
     """Bodies never get native plans."""
-    return patch.object(repeats, "MOST_TABLES", 0)
+    return patch.object(repeats, "MAX_TABLES", 0)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -62,7 +62,7 @@ def test_trips_run_natively_with_the_index_as_a_word(monkeypatch):
     compiled = aj.jit(strict=True)(sorted_up)
     x = np.random.default_rng(0).random(60)
     assert_as_python(compiled, sorted_up, [x, 50])
-    assert 0 < len(runs) <= repeats.IN_PYTHON + repeats.MOST_TABLES
+    assert 0 < len(runs) <= repeats.IN_PYTHON + repeats.MAX_TABLES
     before = len(runs)
     for _ in range(3):
         assert_as_python(compiled, sorted_up, [x, 50])

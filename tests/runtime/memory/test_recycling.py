@@ -15,7 +15,7 @@ import axiomjit
 from axiomjit.base.config import config
 from axiomjit.base.errors import GraphValueError
 from axiomjit.runtime.memory import allocation
-from axiomjit.runtime.memory.allocation import LARGE, counts, kept_bytes, recycled
+from axiomjit.runtime.memory.allocation import MIN_RECYCLED_BYTES, counts, kept_bytes, recycled
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="memory is recycled on POSIX systems")
 BYTE = np.dtype(np.uint8)
@@ -25,7 +25,7 @@ BYTE = np.dtype(np.uint8)
 def empty_pool(monkeypatch):
     """Each test begins with nothing kept, and a limit that holds what it frees."""
     monkeypatch.setattr(config, "_pool_bytes", 2**28)
-    recycled(np.empty, (LARGE,), BYTE)
+    recycled(np.empty, (MIN_RECYCLED_BYTES,), BYTE)
     gc.collect()
     axiomjit.trim()
     yield
@@ -218,4 +218,4 @@ def test_the_environment_sets_the_limit():
             env={**os.environ, "AXIOMJIT_POOL_BYTES": text},
         )
         assert int(done.stdout) == expected
-    assert allocation.LARGE < 2**20
+    assert allocation.MIN_RECYCLED_BYTES < 2**20

@@ -19,7 +19,7 @@ from axiomjit.base.locks import FORKS_WAIT, is_held_here
 from axiomjit.dispatch import guards
 from axiomjit.runtime.native_call import native_entry, structures
 from axiomjit.runtime.native_call.builder import NAME
-from axiomjit.runtime.native_call.guard_tables import MOST_TABLES, Guards, Table, with_table
+from axiomjit.runtime.native_call.guard_tables import MAX_TABLES, Guards, Table, with_table
 from axiomjit.runtime.native_call.instructions import SCALARS, TUPLE
 from axiomjit.runtime.native_call.native_entry import entry_text
 from axiomjit.runtime.object_cache import store
@@ -186,11 +186,11 @@ def python(value, examples, names=()):
 
 
 def test_the_newest_table_is_asked_first_and_the_oldest_goes():
-    arrays = [np.ones(n) for n in range(1, MOST_TABLES + 3)]
+    arrays = [np.ones(n) for n in range(1, MAX_TABLES + 3)]
     tables = [python(n, [x]) for n, x in enumerate(arrays)]
     call = entry(*tables, tables[-1])
     answers = [call(x)[0] for x in arrays]
-    assert answers == ["slow", "slow", *range(2, MOST_TABLES + 2)]
+    assert answers == ["slow", "slow", *range(2, MAX_TABLES + 2)]
 
 
 VALUES = [

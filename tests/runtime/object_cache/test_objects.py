@@ -201,7 +201,7 @@ def test_without_room_kernels_stay_in_memory(folder, error, monkeypatch):
 
 
 def test_the_folder_is_bounded_and_the_least_used_go(tmp_path, monkeypatch):
-    monkeypatch.setattr(directories, "COUNTED", 1)
+    monkeypatch.setattr(directories, "PROCESSES_PER_COUNT", 1)
     folder = Directory(str(tmp_path / "kernels"))
     data = bytes(1000)
     now = time.time()
@@ -219,7 +219,7 @@ def test_the_folder_is_bounded_and_the_least_used_go(tmp_path, monkeypatch):
 
 
 def test_temporary_files_of_killed_processes_go(tmp_path, monkeypatch):
-    monkeypatch.setattr(directories, "COUNTED", 1)
+    monkeypatch.setattr(directories, "PROCESSES_PER_COUNT", 1)
     folder = tmp_path / "kernels"
     Directory(str(folder)).write(KEY, b"1", 100)
     old, new = folder / f"{1:016x}.new", folder / f"{2:016x}.new"
