@@ -135,8 +135,7 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         """Wrap the function; the first call compiles it.
 
         Raises:
-            GraphTypeError: the object is a class, a coroutine function, a generator function, or
-                not callable.
+            GraphTypeError: the object is a class, a coroutine or generator, or not callable.
         """
         check_function(function)
         name = getattr(function, "__qualname__", type(function).__qualname__)
@@ -381,11 +380,7 @@ class Jitted(NativeCallable[R], Generic[P, R]):
     # Plans and programs
 
     def _prepare(
-        self,
-        key: object,
-        call: CallArguments,
-        same: EqualPositions | None,
-        tried: Tried | None = None,
+        self, key: object, call: CallArguments, same: EqualPositions | None, tried: Tried | None
     ) -> Found:
         """The plan for a layout and the current outside values, stored for later calls."""
         known = self._plans.get(key)
@@ -434,8 +429,7 @@ class Jitted(NativeCallable[R], Generic[P, R]):
     ) -> Match:
         """The program for a call, traced if there is none.
 
-        A call that is traced runs with the outside values that the trace has read, so all values
-        are from the same moment.
+        A traced call runs with the outside values of its trace: all are from the same moment.
         """
         plain = plain_arguments(call.dynamic, call.names)
         signature = self._classified(call, plain, same)
@@ -472,8 +466,7 @@ class Jitted(NativeCallable[R], Generic[P, R]):
 
         Raises:
             UnfollowedError: the function raises an error while it is traced.
-            FallbackToNumPy: the function raises an error after a truth value was asked for; other
-                calls may take another path.
+            FallbackToNumPy: the function raises an error after it has asked for a truth value.
         """
         lazy_import("axiomjit.dispatch.tracing_calls")
         from axiomjit.dispatch.tracing_calls import nothing_changes, trace_function
@@ -596,7 +589,7 @@ class Jitted(NativeCallable[R], Generic[P, R]):
             try:
                 # Error states of this moment may not hold in calls.
                 with without_traps(), waiting():
-                    self._prepare(key, call, None)
+                    self._prepare(key, call, None, None)
             except (NeedsValuesError, UnsupportedError) as error:
                 if not self._falls_back(error):
                     raise
