@@ -17,6 +17,7 @@ from axiomjit.base.records import Record
 from axiomjit.gradients.transposes import (
     ADD,
     covers,
+    is_constant_along,
     is_number,
     is_plain,
     mask_of_reads,
@@ -24,6 +25,7 @@ from axiomjit.gradients.transposes import (
     multiplied,
     owned,
     pull,
+    seen_by,
     summed,
     zeros,
 )
@@ -141,9 +143,13 @@ class Cotangent(Record):
             return Cotangent(value, place=Place(target, value.shape, shape))
         if not is_plain(index, extents, shape):
             return Cotangent(pull([self._read()], extents, index, shape))
-        sums = len(iterators_of(index)) < len(extents)
-        if sums or self.within is None:
+        summed_over = frozenset(range(len(extents))) - iterators_of(index)
+        if summed_over or self.within is None:
             value = pull([self._read()], extents, index, shape)
+            if self.within and all(is_constant_along(one, summed_over) for one in self.within):
+                return Cotangent(
+                    value, tuple(seen_by(m, index, extents, shape) for m in self.within)
+                )
             mask = mask_of_reads(index, extents, shape)
             return Cotangent(value, None if mask is None else (mask,))
         whole = identity(len(extents))

@@ -19,7 +19,7 @@ from axiomjit.graph import builder
 from axiomjit.graph.builder import MULTIPLY
 from axiomjit.graph.contractions import Read, sum_of_products
 from axiomjit.graph.nodes import Input, Node, Op, Scalar, base_of, is_view
-from axiomjit.graph.primitives import PRIMITIVES
+from axiomjit.graph.primitives import GATHER, PRIMITIVES, Primitive
 from axiomjit.graph.shape_ops import flip, insert_dimensions, merge, padded, split
 from axiomjit.graph.storages import update
 from axiomjit.symbolic.dims import Dim, dim, product
@@ -187,11 +187,37 @@ def arranged(value: Node, index: IndexMap, extents: Shape, shape: Shape) -> Node
 
 def mask_of_reads(index: IndexMap, extents: Shape, shape: Shape) -> Node | None:
     """True for the elements that a plain map reads; None if it reads all."""
-    kept = [k for order in _orders(index, extents) for k in order]
     true = Scalar(BOOL, BOOL.type(True), False)
-    whole = builder.view(true, (), tuple(extents[k] for k in kept))
-    made = arranged(whole, index, extents, shape)
+    made = seen_by(builder.view(true, (), extents), index, extents, shape)
     return None if is_number(made, 1) else made
+
+
+def seen_by(mask: Node, index: IndexMap, extents: Shape, shape: Shape) -> Node:
+    """The mask of an operand's elements, given that of the points that read them by a plain map.
+
+    Of the points that read one element, one counts; elements that no point reads are False.
+    """
+    kept = [k for order in _orders(index, extents) for k in order]
+    turned = {k: iterator(new) for new, k in enumerate(kept)}
+    places = tuple(turned.get(k, fixed(0)) for k in range(len(extents)))
+    return arranged(
+        builder.view(mask, places, tuple(extents[k] for k in kept)), index, extents, shape
+    )
+
+
+def is_constant_along(node: Node, iterators: frozenset[int]) -> bool:
+    """True if a value is surely the same for all values of these iterators of its dimensions."""
+    if not iterators or isinstance(node, Scalar):
+        return True
+    if not isinstance(node, Op) or node.fold is not None or node.conditions or node.regions:
+        return False
+    if type(node.primitive) is not Primitive or node.primitive is GATHER or not node.operands:
+        return False
+    for operand, index in zip(node.operands, node.maps, strict=True):
+        inner = frozenset(d for d, f in enumerate(index) if iterators & iterators_of((f,)))
+        if not is_constant_along(operand, inner):
+            return False
+    return True
 
 
 def summed(

@@ -50,6 +50,14 @@ def test_zero_stays_zero():
     assert second.tolist() == [0, -0.25 / 8, 0]
 
 
+def test_zero_stays_zero_in_rows_and_their_sums():
+    x, m = np.array([0.0, 4.0, -1.0]), np.ones((3, 2))
+    in_rows = gradients_of(lambda x: np.where((x > 0)[:, None], np.sqrt(x)[:, None] * m, 0), x)[0]
+    assert in_rows.tolist() == [0, 0.5, 0]
+    chosen = gradients_of(lambda x, m: np.where(x > 0, np.sqrt(x), 1.0)[:, None] * m, x, m, order=2)
+    assert np.isfinite(chosen[0]).all() and chosen[0].tolist()[::2] == [0, 0]
+
+
 def test_complex_adjoints_descend():
     generator = np.random.default_rng(0)
     z, w = (generator.normal(size=4) + 1j * generator.normal(size=4) for _ in range(2))
