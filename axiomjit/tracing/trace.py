@@ -20,7 +20,6 @@ from axiomjit.base.records import Record
 from axiomjit.base.trace_context import Following, entered
 from axiomjit.base.tree import OfArgument, Structure, flatten_tree
 from axiomjit.graph import builder
-from axiomjit.graph.given_derivatives import graph_of_values
 from axiomjit.graph.indexing_ops import lengths_of, with_counts
 from axiomjit.graph.nodes import Graph, Input, Node, base_of, is_view, post_order, size
 from axiomjit.graph.primitives import COPY
@@ -227,7 +226,7 @@ def _checked(graph: Graph, following: Following) -> Graph:
     """
     if not following.regions:
         return graph
-    graph = graph_of_values(graph)
+    graph = lazy_import("axiomjit.graph.given_derivatives").graph_of_values(graph)
     known = set(graph.inputs)
     for node in graph.nodes:
         named = any(s.kind == INDEX for length in lengths_of(node) for s in length.symbols)

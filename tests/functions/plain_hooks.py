@@ -120,6 +120,15 @@ class PlainHooks(PatternHooks):
     def required(self, truth):
         pass
 
+    def walked(self, value):
+        return self.iterate(value)
+
+    def holds(self, value):
+        return bool(value)
+
+    def raises(self):
+        return True
+
     def choice(self, test, then, otherwise):
         return then() if test else otherwise()
 
