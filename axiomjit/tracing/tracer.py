@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from types import EllipsisType
 from typing import Any, ClassVar, Final, NoReturn
 
 import numpy as np
 
-from axiomjit.base.dtypes import ELEMENT_TYPES, DType, is_complex
+from axiomjit.base.dtypes import ELEMENT_TYPES, DType, is_complex, is_integer
 from axiomjit.base.error_states import refuse_traps
 from axiomjit.base.errors import amount
 from axiomjit.base.locks import lazy_import
@@ -448,8 +449,11 @@ class TracedScalar(Tracer):
     @recorded
     def __getitem__(self, key: object) -> Tracer:
         positions = tuple(map(_position, key)) if isinstance(key, tuple) else _position(key)
-        made = _seen_in((self,), index_node(self.node, _index(positions)))
+        index = _index(positions)
+        made = _seen_in((self,), index_node(self.node, index))
         items = key if isinstance(key, tuple) else (key,)
+        if made.is_array and _is_part(positions):  # with numbers alone NumPy returns a view
+            return _part(self, index, made)
         taken_out = not made.is_array and any(item is Ellipsis for item in items)
         # with an ellipsis and positions without dimensions NumPy returns an array, not a number
         return new_array(made.node) if taken_out else made
@@ -474,8 +478,10 @@ class TracedArray(InPlace, TracedScalar):
     def __setitem__(self, key: object, value: object) -> None:
         assert self._storage is not None
         seen, listed = self.node, not isinstance(value, np.ndarray)
-        given = node_to_write(value, seen.dtype)
-        set_item(self._storage, seen, _index(key), given, listed)
+        given, index = node_to_write(value, seen.dtype), _index(key)
+        if _is_part(key) and isinstance(value, Tracer) and _is_at(value, self, index):
+            return  # after `x[k] += y`: the part has been written
+        set_item(self._storage, seen, index, given, listed)
 
 
 def _layouts() -> Any:
@@ -495,6 +501,33 @@ def _position(key: Any) -> Any:
     if type(key) is TracedScalar and isinstance(base_of(key.node), Input):
         return lazy_import("axiomjit.tracing.python_numbers").position(key)
     return key
+
+
+_NUMBERS: Final = (Tracer, TracedScalar)
+"""The classes of traced Python and NumPy numbers."""
+
+
+def _is_part(key: object) -> bool:
+    """True for an index with a computed integer and without arrays, lists and masks."""
+    items = key if isinstance(key, tuple) else (key,)
+    numbers = [one for one in items if type(one) in _NUMBERS]
+    rest = [one for one in items if type(one) not in _NUMBERS]
+    basic = (int, np.integer, slice, type(None), EllipsisType, SymbolicInt)
+    others = all(isinstance(one, basic) and not isinstance(one, bool) for one in rest)
+    return bool(numbers) and others and all(is_integer(one.node.dtype) for one in numbers)
+
+
+def _part(whole: Any, index: object, made: Tracer) -> Tracer:
+    """The part of an array at an index with computed integers."""
+    parts = lazy_import("axiomjit.tracing.parts")
+    return Tracer(made.node, parts.PartStorage(whole, index, made.node))
+
+
+def _is_at(value: Tracer, whole: Any, index: object) -> bool:
+    """True if a value is the part of an array at an index."""
+    storage: Any = value.storage
+    is_at = getattr(storage, "is_at", None)
+    return is_at is not None and is_at(whole, index) and value.node is storage.version
 
 
 def _slice(key: Any) -> Any:
