@@ -1,4 +1,4 @@
-"""The hooks that one function's copy calls: for its names, and those of the trace (`Calls`)."""
+"""The hooks that the copy of one function calls: for its names, and the hooks of `Calls`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LOOP_HOOKS: Final = frozenset(
 
 
 class FunctionHooks:
-    """The hooks that one function's copy calls, named as in `instrument`."""
+    """The hooks that the copy of one function calls, with the names that `instrument` uses."""
 
     def __init__(self, calls: LibraryCalls, function: FunctionType) -> None:
         """Store the trace, and the function with its namespace and cells."""
@@ -57,16 +57,16 @@ class FunctionHooks:
 
     @property
     def globals(self) -> _Names:
-        """The names of the namespace."""
+        """An object that stores and deletes names of the namespace, as its attributes."""
         return _Names(self._store_global)
 
     @property
     def cells(self) -> _Names:
-        """The variables of enclosing functions."""
+        """An object that stores and deletes variables of enclosing functions, as its attributes."""
         return _Names(self._store_cell)
 
     def name(self, name: str) -> Any:
-        """A global or builtin name."""
+        """The value of a global or builtin name."""
         self._outside.fixed(self._space)
         found = self._outside.item(self._space, name)
         if found is not MISSING:
@@ -76,7 +76,7 @@ class FunctionHooks:
         raise NameError(f"name {name!r} is not defined", name=name)
 
     def cell(self, name: str) -> Any:
-        """A variable of an enclosing function."""
+        """The value of a variable of an enclosing function."""
         cell = self._cell(name)
         source = self._outside.source_of(cell)
         assert source is not None
@@ -91,7 +91,7 @@ class FunctionHooks:
         return found
 
     def _cell(self, name: str) -> Any:
-        """The cell of a variable, which has a source."""
+        """The cell of a variable; the cell is the source of the variable's value."""
         if not self._outside.is_by_code(self._function):
             self._outside.fixed(self._cells[name], name)
             return self._cells[name]
@@ -116,14 +116,14 @@ class FunctionHooks:
     # Statements
 
     def target(self, owner: Any) -> Target:
-        """A view of an object; the trace records stores into its attributes and items."""
+        """An object that stands for `owner`: stores into attributes and items are recorded."""
         made = object.__new__(Target)
         _put_calls(made, self._calls)
         _put_owner(made, owner)
         return made
 
     def caught(self) -> None:
-        """Raise an error that ends the trace again, if the user's code has caught it."""
+        """If the user's code has caught an error that ends the trace, raise this error again."""
         error = sys.exc_info()[1]
         if isinstance(error, TraceAgain):
             raise error
@@ -136,7 +136,7 @@ class FunctionHooks:
             refuse_in_region("an error that is caught")
 
     def context(self, manager: Any) -> Any:
-        """The manager of a `with` statement."""
+        """The object that a `with` statement uses as its manager."""
         refuse_in_region("a with statement")
         return self._calls.context(manager)
 
@@ -168,39 +168,39 @@ class FunctionHooks:
         return found
 
     def mapping(self, value: Any) -> Any:
-        """A mapping behind `**`."""
+        """The mapping that a call unpacks with `**`."""
         return self._calls.mapping(value)
 
     def join(self, *parts: Any) -> Any:
-        """An f-string of its parts."""
+        """The text of an f-string, made of its parts."""
         return joined(parts)
 
     def format(self, value: Any, conversion: int = -1, spec: Any = "") -> Any:
-        """A part of an f-string."""
+        """The text of one part of an f-string."""
         return self._calls.text(value, conversion, spec)
 
     # Expressions
 
     def not_(self, value: Any) -> Any:
-        """`not value`."""
+        """The value of `not value`."""
         return not self._calls.truth(value)
 
     def continues(self, value: Any, is_and: bool) -> bool:
-        """True if `and` or `or` needs its next operand; else the value is kept as the result."""
+        """True if `and` or `or` needs its next operand; if not, the value is kept as the result."""
         goes_on = self._calls.truth(value) is is_and
         if not goes_on:
             self._kept = value
         return goes_on
 
     def chain(self, sign: str, left: Any, right: Any) -> bool:
-        """True if a chain of comparisons goes on; the next operand is kept, or the result."""
+        """True if a chain of comparisons goes on; the next operand or the final result is kept."""
         found = self._calls.compare(sign, left, right)
         goes_on = self._calls.truth(found)
         self._kept = right if goes_on else found
         return goes_on
 
     def kept(self) -> Any:
-        """The value that was kept last."""
+        """The value that a hook has kept last."""
         found, self._kept = self._kept, None
         return found
 
@@ -210,7 +210,7 @@ class FunctionHooks:
 
 
 class _Names:
-    """Names whose assignment and deletion a function does."""
+    """An object whose attributes are names that the function assigns and deletes."""
 
     def __init__(self, store: Callable[[str, Any], None]) -> None:
         object.__setattr__(self, "_store", store)
@@ -223,7 +223,7 @@ class _Names:
 
 
 class Target:
-    """An object whose attributes and items are stored or deleted."""
+    """An object whose attributes and items the function stores or deletes."""
 
     __slots__ = ("_calls", "_owner")
 

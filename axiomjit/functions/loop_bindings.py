@@ -1,7 +1,7 @@
-"""Names that a loop binds in some of its trips only, and that are read behind it.
+"""Names that a loop binds only in some of its trips, and that are read after the loop.
 
-Each gets a truth beside it, which the trip that binds the name makes true. Where none did, the name
-has no value: the program then ends by its status, and Python runs the call.
+Each such name gets a truth, which becomes true in a trip that binds the name. If no trip has bound
+the name, the name has no value: the program then ends with its status, and Python runs the call.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def noted(rewriter: Rewriter, node: Any, names: Sequence[str]) -> tuple[list[ast.stmt], ...]:
-    """Note in a loop that it binds names; the statements to stand before and behind it."""
+    """Add truths to a loop for names that it binds; return statements around the loop."""
     truths = {name: rewriter.local(node) for name in names}
     node.body = _noting(node.body, truths)
     before: list[ast.stmt] = []

@@ -1,7 +1,8 @@
 """Loops and branches as functions: `fori_loop`, `while_loop`, `cond`, `scan`.
 
-Inside a compiled function they are regions of its program (`region_functions`, imported when one is
-followed); a loop that cannot be one is followed pass by pass. Elsewhere Python runs them.
+Inside a compiled function, a loop or branch is a region of the program (see `region_functions`,
+which is imported on first use). A loop that cannot be a region is followed pass by pass. Outside of
+compiled functions, Python runs the loop or branch.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ AnyFunction = TypeVar("AnyFunction", bound=Callable[..., Any])
 
 
 def _has_bodies(function: AnyFunction) -> AnyFunction:
-    """Decorate a function of functions: in a trace, those are traced as they are called."""
+    """Decorate a function that takes functions: while tracing, each call of these is traced."""
 
     def form(call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         def traced(one: Any) -> Any:
@@ -33,7 +34,7 @@ def _has_bodies(function: AnyFunction) -> AnyFunction:
 
 
 def _traced(name: str, *args: Any) -> list[Any]:
-    """A list with the result of a region; an empty one if Python runs the loop or branch."""
+    """A list with the result of a region; an empty list if Python runs the loop or branch."""
     if current() is None:
         return []
     late = lazy_import("axiomjit.tracing.region_functions")
@@ -49,12 +50,12 @@ def fori_loop(lower: Any, upper: Any, body: Callable[[Any, Any], Any], init: Any
 
     Args:
         lower: The first index.
-        upper: The index behind the last one.
+        upper: The last index plus 1.
         body: A function of the index and the value; it may also write into arrays, in place.
         init: The value before the first trip: a number, an array, or a tuple or list of them.
 
     Raises:
-        As the loop in Python.
+        The errors that the loop in Python raises.
     """
     for value in _traced("fori", lower, upper, body, init):
         return value
@@ -70,11 +71,11 @@ def while_loop(cond: Callable[[Any], Any], body: Callable[[Any], Any], init: Any
 
     Args:
         cond: A function of the value that returns one truth.
-        body: A function of the value that returns the next one.
+        body: A function of the value that returns the next value.
         init: The first value: a number, an array, or a tuple or list of them.
 
     Raises:
-        As the loop in Python.
+        The errors that the loop in Python raises.
     """
     for value in _traced("repeated", cond, body, init):
         return value
@@ -90,16 +91,17 @@ def cond(
 ) -> Any:
     """Return `true_fn(*operands) if pred else false_fn(*operands)`.
 
-    Compiled, only the writes of one side are done; values of the other may be computed, too.
+    In a compiled function, the writes of one side are done; values of the other side may be
+    computed, too.
 
     Args:
         pred: One truth.
         true_fn: Returns a number, an array, or a tuple or list of them.
         false_fn: Returns values of the same types.
-        operands: The arguments of both.
+        operands: The arguments of both functions.
 
     Raises:
-        As the branch in Python.
+        The errors that the branch in Python raises.
     """
     for value in _traced("branched", pred, true_fn, false_fn, operands):
         return value
@@ -115,10 +117,10 @@ def scan(
     Trip i is `carry, ys[i] = f(carry, xs[i])`, in order.
 
     Args:
-        f: A function of the carried value and a part of `xs`; it returns the next carried value,
-            and a number or array of one shape and dtype, or None.
+        f: A function of the carried value and an item of `xs`; it returns the next carried value
+            and a result: None, or a number or array with the same shape and dtype in each trip.
         init: The first carried value.
-        xs: An array, of which each trip gets one item along the first dimension; or None.
+        xs: An array, or None; each trip gets one item of the array along its first dimension.
         length: The number of trips, if `xs` is None.
 
     Raises:

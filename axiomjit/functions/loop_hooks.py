@@ -1,4 +1,4 @@
-"""The hooks of loops and branches: a region of the program, or followed pass by pass."""
+"""The hooks of loops and branches, which become regions or are followed pass by pass."""
 
 from __future__ import annotations
 
@@ -27,27 +27,27 @@ from axiomjit.tracing.operators import node_of
 from axiomjit.tracing.tracer import Tracer
 
 SHORT: Final = 8
-"""Loops of fewer trips are followed pass by pass: their kernels are not serial."""
+"""Loops of fewer trips are followed pass by pass: the kernels of their steps may use threads."""
 MANY: Final = 256
-"""Loops of this number of trips are regions, however long a trip takes."""
+"""Loops of this number of trips or more are regions, whatever the work of a trip is."""
 MOST_ELEMENTS: Final = 2**16
-"""The most elements that a trip of a shorter loop computes at once: threads share larger kernels,
-and Ctrl-C is heard between them."""
+"""The most elements that a trip computes at once in a loop of fewer than MANY trips: larger kernels
+share their work among threads, and Ctrl-C is heard between the kernels."""
 _COMPARISONS: Final = {
     **{"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal},
     **{"==": np.equal, "!=": np.not_equal},
 }
 MOST_KNOWN: Final = 1000
-"""Loops of fewer trips whose values are all known are followed, so that these stay known, unless
-they only fill arrays of floats."""
+"""A loop of fewer trips is followed pass by pass if all its values are known, so that they stay
+known; a loop that only fills arrays of floats becomes a region."""
 _REGION_BODIES: Final = "axiomjit.tracing.region_bodies"
 MOST_REFUSED: Final = 6
-"""The most loops of a function that are tried and refused; each is one more trace."""
+"""The most loops of a function that are tried and refused; each refusal starts one more trace."""
 
 
 Names = tuple[str, tuple[str, ...], tuple[str, ...]]
-"""The names of a body: the truth that ends its loop, or ""; those whose values trips or sides leave
-for later ones or for what follows; those among them that may have no value."""
+"""The names of a body: the truth that ends its loop, or ""; the variables whose values are read in
+later trips or after the loop or branch; the variables among these that may have no value."""
 
 
 class LoopHooks:
@@ -65,7 +65,7 @@ class LoopHooks:
         function: Any,
         *ends: Any,
     ) -> None:
-        """Do `for name in range(...)`, whose body is a function of the item."""
+        """Do `for name in range(...)`; the body of the loop is a function of the item."""
         if function is range:
             loop = _Counted(body, names, (0, *ends) if len(ends) == 1 else ends)
             if self._followed(loop):
@@ -75,7 +75,7 @@ class LoopHooks:
         self._passes(body, names, self._calls.call(function, *ends))
 
     def each(self, body: FunctionType, names: Names, source: tuple[Any, ...]) -> None:
-        """Do `for name in items`, as `repeat`; `source` is that of `loop_statements`."""
+        """Do `for name in items`, like `repeat`; `source` is made by `loop_statements`."""
         items = _Items(self._calls, source)
         if items.length is not None:
             loop = _Counted(body, names, (0, items.length, 1), items.at)
@@ -86,7 +86,7 @@ class LoopHooks:
         self._passes(body, names, items.iterable())
 
     def loop(self, test: FunctionType, body: FunctionType, names: Names) -> None:
-        """Do `while test()`, as `repeat`."""
+        """Do `while test()`; the body of the loop is a function."""
         loop = _Loop(body, names, self._asked(test, body, names))
         following = current()
         if following is not None and following.region is None and loop.has_unbound():
@@ -100,7 +100,7 @@ class LoopHooks:
                     return
 
     def _asked(self, test: FunctionType, body: FunctionType, names: Names) -> Callable[[], Any]:
-        """The condition of a loop; after a break the test is not asked."""
+        """The condition of a loop; the test is not asked after a break."""
         if not names[0]:
             return lambda: run_body(test)
         left = _Shared(body, names[:1])
@@ -131,7 +131,7 @@ class LoopHooks:
         names: Names,
         test: Any,
     ) -> None:
-        """Do `if test`, whose sides are functions, in the body of a loop."""
+        """Do `if test` in the body of a loop; the sides of the branch are functions."""
         following = current()
         if following is None or following.region is None or not is_traced(test):
             run_body(then if self._calls.truth(test) else otherwise)
@@ -146,7 +146,7 @@ class LoopHooks:
         sides[0].put(made, late.UNBOUND)
 
     def logical(self, is_and: bool, *parts: Callable[[], Any]) -> Any:
-        """The truth of `and` or `or`, traced in a region; a part is asked only if it decides."""
+        """The truth of `and` or `or`, traced in a region; later parts are asked only if needed."""
         found = parts[0]()
         for place, part in enumerate(parts[1:], 1):
             following = current()
@@ -168,7 +168,7 @@ class LoopHooks:
         return found
 
     def ordered(self, signs: tuple[str, ...], *operands: Callable[[], Any]) -> Any:
-        """The truth of a chain of comparisons; an operand is asked only if it decides."""
+        """The truth of a chain of comparisons; no operand after a false comparison is asked."""
 
         def goes_on(left: Any, place: int) -> Any:
             right = operands[place]()
@@ -187,7 +187,7 @@ class LoopHooks:
         return np.logical_not(_truth(value))
 
     def bound(self, read: FunctionType) -> bool:
-        """True if a name has a value."""
+        """True if the name that `read` reads has a value."""
         try:
             read()
         except NameError:
@@ -195,13 +195,13 @@ class LoopHooks:
         return True
 
     def required(self, truth: Any) -> None:
-        """Require a truth of the program; where it is false, Python runs the call."""
+        """Require that a truth of the program holds; if not, Python runs the call."""
         if is_traced(truth):
             late = lazy_import("axiomjit.tracing.control_flow")
             late.note_status(current(), current_scope(), truth.node)
 
     def holds(self, value: Any) -> bool:
-        """The truth of what is asserted in a loop; in a region a check takes its place."""
+        """The truth of an asserted value in a loop; in a region, a check replaces the assertion."""
         following = current()
         if following is None or following.region is None:
             return self._calls.truth(value)
@@ -212,7 +212,7 @@ class LoopHooks:
         return True
 
     def raises(self) -> bool:
-        """True where a `raise` in a loop is done; in a region it ends the call instead."""
+        """True if a `raise` in a loop raises its error; in a region, the call ends instead."""
         following = current()
         if following is None or following.region is None:
             return True
@@ -229,13 +229,13 @@ class LoopHooks:
         return late.trace_cond(_truth(test), *sides, (late.UNBOUND,))[0]
 
     def _note(self, outcome: str) -> None:
-        """Note what becomes of the loop at the user's line."""
+        """Note for the report whether the loop at the user's line becomes a region, or why not."""
         where = user_location()
         if where is not None:
             self._calls.outside.loops[where] = outcome
 
     def _followed(self, loop: _Loop) -> bool:
-        """True if a loop has become a region."""
+        """True if a loop becomes a region."""
         wanted, following = self._calls.outside.wanted, current()
         if following is None:
             return False
@@ -287,7 +287,7 @@ class _Loop:
         self._condition: Any = True
 
     def is_long(self) -> bool:
-        """True; how often the condition holds is not known."""
+        """Always True, since the number of trips is not known."""
         return True
 
     def has_unbound(self) -> bool:
@@ -301,7 +301,7 @@ class _Loop:
         return self._condition
 
     def asks(self, *values: Any) -> Any:
-        """The condition, for the values of the names."""
+        """The condition between trips, for the values of the names."""
         assert self.asked is not None
         self.shared.put(values, self.unbound)
         return _condition(self.asked())
@@ -335,7 +335,7 @@ class _Loop:
 
 
 class _Counted(_Loop):
-    """A `for` loop as a region; its condition is that no trip has left it."""
+    """A `for` loop as a region; the condition is that no trip has ended the loop."""
 
     def __init__(
         self,
@@ -353,7 +353,7 @@ class _Counted(_Loop):
         self._trips = _trips_at_hand(*self.ends)
 
     def is_long(self) -> bool:
-        """True if the loop has many trips in the traced call, or an unknown number."""
+        """True if the number of trips in the traced call is large or not known."""
         return self._trips >= SHORT
 
     def traced(self, is_outermost: bool) -> tuple[Any, ...]:
@@ -397,7 +397,7 @@ class _Counted(_Loop):
 
 
 class _Items:
-    """The items of a loop, by position: those of traced arrays, also by `enumerate` and `zip`."""
+    """The items of a loop by position: items of traced arrays, perhaps in `enumerate` or `zip`."""
 
     def __init__(self, calls: LibraryCalls, source: tuple[Any, ...]) -> None:
         self._calls = calls
@@ -430,7 +430,7 @@ class _Items:
         return self._calls.call(self._function, *parts, *self._starts)
 
     def at(self, index: Any) -> Any:
-        """The item of a trip."""
+        """The item of the trip with this index."""
         if not self._parts:
             return self._calls.item(self._value, index)
         parts = tuple(one.at(index) for one in self._parts)
@@ -440,19 +440,19 @@ class _Items:
 
 
 def compared_in_trips(sign: str, left: Any, right: Any) -> Any:
-    """The traced truth of a comparison of whose outcome trips of a loop differ."""
+    """The traced truth of a comparison whose outcome differs between the trips of a loop."""
     return _COMPARISONS[sign](*map(_as_traced, (left, right)))
 
 
 def _as_traced(value: Any) -> Any:
-    """A length as a traced number."""
+    """A length as a traced number; other values are unchanged."""
     if not isinstance(value, SymbolicInt):
         return value
     return Tracer(as_node(node_of(value), "a comparison"))
 
 
 def refuse_changes(calls: LibraryCalls, function: Any, args: Any, kwargs: Any) -> None:
-    """Refuse a library's function in the body of a region if it changes an object of Python's.
+    """Refuse a library's function in the body of a region if the function changes a Python object.
 
     Raises:
         RegionRefused: the function changes one of its arguments.
@@ -467,7 +467,7 @@ def refuse_changes(calls: LibraryCalls, function: Any, args: Any, kwargs: Any) -
 
 
 def run_body(body: Callable[..., Any], *given: Any) -> Any:
-    """Call the body of a loop or branch; its variables are those of the function around it.
+    """Call the body of a loop or branch; the body shares the variables of the function around it.
 
     Raises:
         UnboundLocalError: the body reads a variable that has no value.
@@ -494,15 +494,15 @@ class _Shared:
         self._earlier: tuple[Any, ...] = ()
 
     def values(self, unbound: Any) -> tuple[Any, ...]:
-        """The values of the variables, `unbound` for those that have none."""
+        """The values of the variables; `unbound` for variables without a value."""
         return _contents(self._cells, unbound)
 
     def put(self, values: Sequence[Any], unbound: Any) -> None:
-        """Give the variables values, and those that only trips or sides have the earlier ones."""
+        """Give the shared variables new values, and the body's other variables their old values."""
         _fill((*self._cells, *self._others), (*values, *self._earlier), unbound)
 
     def called(self, unbound: Any, *, is_trip: bool) -> Callable[..., tuple[Any, ...]]:
-        """The body as a function of the variables' values; of the index first, if it has one."""
+        """The body as a function of the variables' values, after the index if the body has one."""
         count = self._body.__code__.co_argcount
         own = {id(cell) for cell in self._cells}
         self._others = [cell for cell in self._body.__closure__ or () if id(cell) not in own]
@@ -522,7 +522,7 @@ class _Shared:
         return run
 
     def only_fills(self, before: Sequence[Any], made: Sequence[Any]) -> bool:
-        """True if trips write elements of arrays of floats alone, which are no lengths or keys."""
+        """True if trips only write arrays of floats, whose elements are never lengths or keys."""
         written = [storage.version for storage in self._region.finals]
         same = all(one is other for one, other in zip(before, made, strict=True))
         return bool(written) and same and all(is_inexact(one.dtype) for one in written)
@@ -563,30 +563,30 @@ def _becomes_integer(before: Any, after: Any) -> bool:
 
 
 def _truth(value: Any) -> Any:
-    """The truth of a traced number as NumPy's."""
+    """The truth of a number, as a NumPy bool or a traced bool."""
     if is_traced(value):
         return value if value.node.dtype == BOOL else np.not_equal(value, False)
     return np.bool_(bool(value))
 
 
 def _condition(value: Any) -> Any:
-    """The condition of a region: a traced truth, or True or False."""
+    """The condition of a region: a traced truth, or True or False if the truth is known."""
     return _truth(value) if is_traced(value) else bool(value)
 
 
 def _negated(value: Any) -> Any:
-    """The truth that another one is false."""
+    """The negation of a truth."""
     return np.logical_not(value) if is_traced(value) else not value
 
 
 def _depends(asked: Any, before: Sequence[Any], given: Sequence[Any], after: Sequence[Any]) -> bool:
-    """True if a condition depends on arguments, arrays or lengths, be it through earlier trips.
+    """True if a condition depends on arguments, arrays or lengths, perhaps through earlier trips.
 
     Args:
         asked: The condition in any trip.
         before: The values of the names before the loop.
-        given: Those that stand for them in any trip.
-        after: Their values after it.
+        given: The placeholders of the names' values in any trip.
+        after: The values of the names after a trip.
     """
     places: dict[Any, int] = {}
     for place, (old, new) in enumerate(zip(before, given, strict=True)):
@@ -655,7 +655,7 @@ def _are_known(ends: Sequence[Any]) -> bool:
 
 
 def _trips_at_hand(start: Any, stop: Any, step: Any) -> float:
-    """The number of trips in the traced call; infinite if it depends on other loops."""
+    """The number of trips in the traced call; infinite if the number depends on other loops."""
     scope, known = current_scope(), []
     for one in (start, stop, step):
         value: Any = one.dim if isinstance(one, SymbolicInt) else one

@@ -7,7 +7,8 @@
 | | or `if not t:` with it, where both sides may go on |
 | `return v` in a loop | a value, a truth and `break`; `if` behind the loops returns it |
 
-Names of these values are temporaries of the rewriter, which rewrites the new statements as others.
+The names of these values are temporaries of the rewriter. The rewriter rewrites the new statements
+like all other statements.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _OWN: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
 def has_jump(statements: Sequence[ast.AST]) -> bool:
-    """True if statements leave the loop around them, or go on with its next trip."""
+    """True if a statement leaves the loop around it, or goes on with the next trip of the loop."""
     for node in statements:
         if isinstance(node, _JUMPS):
             return True
@@ -40,7 +41,7 @@ def has_jump(statements: Sequence[ast.AST]) -> bool:
 
 
 def has_break(statements: Sequence[ast.AST]) -> bool:
-    """True if statements leave the loop around them."""
+    """True if a statement leaves the loop around it."""
     return any(
         isinstance(node, ast.Break)
         or (not isinstance(node, (*_LOOPS, *_OWN)) and has_break([*ast.iter_child_nodes(node)]))
@@ -49,19 +50,19 @@ def has_break(statements: Sequence[ast.AST]) -> bool:
 
 
 def has_return(statements: Sequence[ast.AST]) -> bool:
-    """True if statements end the function."""
+    """True if a statement returns from the function."""
     return any(map(_returns, statements))
 
 
 def without_jumps(rewriter: Rewriter, body: Sequence[ast.stmt], left: str) -> list[ast.stmt]:
-    """The body of a loop in which a `break` makes the truth `left` true."""
+    """The body of a loop without jumps; `break` becomes a statement that makes `left` true."""
     return _Body(rewriter, left).block(body, "")
 
 
 def without_returns(rewriter: Rewriter, node: Any) -> list[ast.stmt]:
-    """A loop that ends where it returned, and the `return` behind it.
+    """The statements for a loop with `return`: the loop ends, and a `return` follows the loop.
 
-    Tuples of one length are returned element by element.
+    Tuples are returned element by element if all returned values are tuples of one length.
     """
     values = [part.value for one in node.body for part in _returns(one)]
     tuples = [value.elts for value in values if isinstance(value, ast.Tuple)]
@@ -90,7 +91,7 @@ def assigned(name: str, value: ast.expr, at: Any) -> ast.stmt:
 
 
 def unless(name: str, statements: list[ast.stmt], at: Any) -> ast.stmt:
-    """A branch for where a truth is false."""
+    """A branch that runs the statements if a truth is false."""
     test = placed(ast.UnaryOp(ast.Not(), _read(name, at)), at)
     return placed(ast.If(test, statements, []), at)
 
@@ -100,13 +101,13 @@ def _read(name: str, at: Any) -> Any:
 
 
 class _Returning:
-    """Notes a value, and leaves the loop, in place of a `return`."""
+    """Replaces each `return`: the new statements store the value and leave the loop."""
 
     def __init__(self, done: str, names: Sequence[str], is_tuple: bool) -> None:
         self._done, self._names, self._is_tuple = done, names, is_tuple
 
     def block(self, statements: Sequence[Any]) -> list[ast.stmt]:
-        """Statements of a loop without `return`."""
+        """The statements of a loop, in which each `return` is replaced."""
         made: list[ast.stmt] = []
         for node in statements:
             if isinstance(node, ast.Return):
@@ -136,13 +137,13 @@ def _always_jumps(statements: Sequence[Any]) -> bool:
 
 
 class _Body:
-    """Writes the body of one loop without its jumps."""
+    """Writes the body of one loop without `break` and `continue`."""
 
     def __init__(self, rewriter: Rewriter, left: str) -> None:
         self._rewriter, self._left = rewriter, left
 
     def block(self, statements: Sequence[Any], skips: str) -> list[ast.stmt]:
-        """Statements without jumps; a jump makes the truth `skips` true, if it has a name."""
+        """The statements without jumps; each jump sets the truth `skips`, if `skips` is a name."""
         made: list[ast.stmt] = []
         for place, node in enumerate(statements):
             if isinstance(node, _JUMPS):
@@ -157,7 +158,7 @@ class _Body:
         return made
 
     def _branch(self, node: ast.If, rest: Sequence[ast.stmt], skips: str) -> list[ast.stmt]:
-        """A branch with jumps, and the statements that run after it if it did not jump."""
+        """A branch with jumps, and the statements that run after the branch if it did not jump."""
         sides = node.body, node.orelse
         jumps = [_always_jumps(side) for side in sides]
         if rest and not any(jumps):

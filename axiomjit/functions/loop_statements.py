@@ -11,11 +11,11 @@
 | `if v:` inside such a loop | `def _aj_3():` and `def _aj_4():`, `nonlocal` names and a side, |
 | | `_aj_branch(_aj_3, _aj_4, names, v)` |
 
-`names` are the name of a truth that ends the loop, or "" (`loop_jumps` has removed `break` and its
-like), those whose values a trip leaves for later ones or for what follows the loop, and those among
-them that it may leave without a value (`loop_bindings`). In a body, `assert v` becomes
-`assert _aj_holds(v)`, and `raise v` becomes `if _aj_raises(): raise v`: in a region, both are
-checks. A loop with `try`, `with`, `yield` or a declaration stays a loop.
+`names` has three parts: the name of a truth that ends the loop, or "" (`loop_jumps` has removed
+`break`, `continue` and `return`); the names whose values are read in later trips or after the loop;
+and the names in the second part that a trip may leave without a value (`loop_bindings`). In a body,
+`assert v` becomes `assert _aj_holds(v)`, and `raise v` becomes `if _aj_raises(): raise v`: in a
+region, both are checks. A loop with `try`, `with`, `yield` or a declaration stays a loop.
 """
 
 from __future__ import annotations
@@ -47,17 +47,17 @@ _LEAVING: Final = (
     *(ast.Global, ast.Nonlocal, ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef),
     *(ast.AsyncFor, ast.AsyncWith, ast.AsyncFunctionDef),
 )
-"""Statements and expressions that stay in the function itself."""
+"""Statements and expressions that cannot move into a function of their own."""
 _PLAIN_TARGETS: Final = (ast.Name, ast.Tuple, ast.List, ast.expr_context)
 _ENDS: Final = 3
 """The most arguments of `range`."""
 
 
 def reads(node: ast.AST) -> Counter[str]:
-    """The numbers of reads of each name in a tree; deletions and `+=` are reads, too.
+    """The number of reads of each name in a tree; a deletion or a `+=` is a read, too.
 
-    Reads of a loop's targets in its own body are not counted, unless the body binds them, too: they
-    read what this loop binds.
+    If a loop binds a name only as its target, reads of the name in the body are not counted, since
+    they read the value that this loop binds.
     """
     found: Counter[str] = Counter()
     if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Store):
@@ -78,7 +78,7 @@ def reads(node: ast.AST) -> Counter[str]:
 
 
 def counted_loop(rewriter: Rewriter, node: ast.For) -> list[ast.stmt] | None:
-    """The statements for a loop over items; None if it stays a loop."""
+    """The statements for a loop over items; None if the loop stays a statement."""
     call: Any = node.iter
     is_range = _is_call_of(rewriter, call, ("range",)) and len(call.args) <= _ENDS
     is_counted = is_range and isinstance(node.target, ast.Name)
@@ -124,7 +124,7 @@ def counted_loop(rewriter: Rewriter, node: ast.For) -> list[ast.stmt] | None:
 
 
 def conditional_loop(rewriter: Rewriter, node: ast.While) -> list[ast.stmt] | None:
-    """The statements for a `while`; None if it stays one."""
+    """The statements for a `while` loop; None if the loop stays a statement."""
     if not (_stays_inside(node.body, node.test) and _may_be_inside(rewriter, node)):
         return None
     if any(isinstance(part, ast.NamedExpr) for part in ast.walk(node.test)):
@@ -167,7 +167,7 @@ def _is_call_of(rewriter: Rewriter, call: Any, names: Sequence[str]) -> bool:
 
 
 def _source(rewriter: Rewriter, node: Any) -> ast.expr:
-    """The items of a loop: `("zip", function, items, ...)`, or `("", value)` of others."""
+    """The items of a loop: `("zip", function, items, ...)`, or `("", value)` for other items."""
     if not _is_call_of(rewriter, node, ("enumerate", "zip")):
         return placed(ast.Tuple([constant("", node), rewriter.expression(node)], LOAD), node)
     kind, count = node.func.id, len(node.args) if node.func.id == "zip" else 1
@@ -184,7 +184,7 @@ def _may_be_inside(rewriter: Rewriter, node: Any) -> bool:
 
 
 def _with_returns(rewriter: Rewriter, node: Any) -> list[ast.stmt]:
-    """The statements for a loop that ends the function."""
+    """The statements for a loop that may return from the function."""
     assert rewriter.reads is not None
     rewriter.reads = rewriter.reads - reads(node)
     made = without_returns(rewriter, node)
@@ -194,7 +194,7 @@ def _with_returns(rewriter: Rewriter, node: Any) -> list[ast.stmt]:
 
 
 def _jumps_removed(rewriter: Rewriter, node: Any) -> tuple[list[ast.stmt], str]:
-    """Remove the jumps of a loop; return statements before it, and the truth that ends it or ""."""
+    """Remove the jumps of a loop; return statements before the loop, and its ending truth or ""."""
     if not has_jump(node.body):
         return [], ""
     assert rewriter.reads is not None
@@ -210,7 +210,7 @@ def _jumps_removed(rewriter: Rewriter, node: Any) -> tuple[list[ast.stmt], str]:
 
 
 def _noted(rewriter: Rewriter, node: Any) -> tuple[list[ast.stmt], ...]:
-    """Note the names that an outermost loop binds in some trips; statements around it."""
+    """Note the names that an outermost loop binds only in some trips; statements around it."""
     if rewriter.depth:
         return [], []
     inside = sum(map(reads, node.body), reads(getattr(node, "test", ast.Pass())))
@@ -227,7 +227,7 @@ def _behind(rewriter: Rewriter, node: Any, left: str) -> list[ast.stmt]:
 
 
 def branch_in_loop(rewriter: Rewriter, node: ast.If) -> list[ast.stmt] | None:
-    """The statements for an `if` in the body of a rewritten loop; None if it stays one."""
+    """The statements for an `if` in the body of a rewritten loop; None if it stays an `if`."""
     sides = [*node.body, *node.orelse]
     if not rewriter.depth or has_jump(sides) or has_return(sides):
         return None
@@ -271,9 +271,9 @@ def _function(
 
 
 def _elsewhere(rewriter: Rewriter, node: Any) -> Counter[str]:
-    """The numbers of reads of each name outside the body of a loop, or the sides of a branch.
+    """The number of reads of each name outside the body of a loop, or the sides of a branch.
 
-    A test and the `else` of a loop read values that trips have left.
+    The test and the `else` of a loop count as outside, since they read values of earlier trips.
     """
     assert rewriter.reads is not None
     outside = [node.iter if isinstance(node, ast.For) else node.test]
@@ -282,7 +282,7 @@ def _elsewhere(rewriter: Rewriter, node: Any) -> Counter[str]:
 
 
 def _declared(rewriter: Rewriter, names: Iterable[str], at: Any) -> list[ast.stmt]:
-    """Annotations, which make names local to the function, without code."""
+    """Annotations without code, which make names local to the function."""
     if rewriter.depth:
         return []
     own = rewriter.scope.own
@@ -298,7 +298,7 @@ def _forget(name: Any, at: Any) -> ast.stmt:
 
 
 def _names(rewriter: Rewriter, left: str, carried: Sequence[str], at: Any) -> ast.expr:
-    """The names of a body, for its hook."""
+    """The names of a body, as an expression for the body's hook."""
     loose = [name for name in carried if name in rewriter.loose]
     parts = [
         placed(ast.Tuple([constant(rewriter.mangle(one), at) for one in part], LOAD), at)
@@ -308,7 +308,7 @@ def _names(rewriter: Rewriter, left: str, carried: Sequence[str], at: Any) -> as
 
 
 def _stays_inside(statements: Sequence[ast.stmt], *tests: ast.expr) -> bool:
-    """True if nothing in a body belongs to the function itself, jumps apart."""
+    """True if all statements of a body, apart from jumps, can move into a function of their own."""
     return all(map(_is_inside, (*statements, *tests)))
 
 
@@ -323,7 +323,7 @@ def _is_inside(node: ast.AST) -> bool:
 def _first(statements: Sequence[ast.stmt], name: str) -> str:
     """The first use of a name in a block: "read", "bind" on every path, or "" for neither.
 
-    It is "end" for a block that raises an error on every path.
+    The result is "end" for a block that raises an error on every path.
     """
     for node in statements:
         found = _first_in(node, name)

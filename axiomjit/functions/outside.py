@@ -1,8 +1,9 @@
-"""The outside of a function during one trace: its reads, and its changes, which are not done.
+"""The outside of a function during one trace: the objects it reads, and the changes it makes.
 
-Nothing outside is changed while a function is traced. A value that is read gets a source and a
-guard; arrays, and numbers that change, become inputs of the program. A store or a change goes to an
-overlay, which later reads see, and becomes an effect, which each call does after the program.
+Tracing changes no object from outside. A value that is read gets a source and a guard; arrays, and
+numbers that change from call to call, become inputs of the program. A store or another change goes
+to an overlay, which later reads see, and becomes an effect. Each call does the effects after the
+program.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ from axiomjit.functions.sources import (
 
 Array = np.ndarray
 MOST_ENTRIES: Final = 1000
-"""The most entries of a container from outside that is read as a whole."""
+"""The most entries of a container from outside that may be read as a whole."""
 MOST_EFFECTS: Final = 256
 """The most effects of one program."""
 KNOWN_BYTES: Final = 4096
@@ -71,7 +72,7 @@ BY_IDENTITY: Final = (
 )
 """Types of objects that are guarded by their identity."""
 CONTAINERS: Final = (OrderedDict, defaultdict, dict, list, tuple, set, frozenset, deque)
-"""Types of containers whose entries have sources."""
+"""Classes of containers whose entries have sources."""
 
 
 def container_kind(kind: Any) -> Any:
@@ -90,12 +91,12 @@ def is_container(value: Any) -> bool:
 
 
 def _is_descriptor(value: Any, source: Source) -> bool:
-    """True if an attribute of a class is a descriptor, which computes instances' attributes."""
+    """True if an attribute of a class is a descriptor, which computes attributes of instances."""
     return isinstance(source, ClassAttribute) and hasattr(type(value), "__get__")
 
 
 def root_of(source: Source) -> Source:
-    """The argument or the fixed object that contains the place of a source."""
+    """The argument or the fixed object that contains the place of this source."""
     while isinstance(source, Part):
         source = source.of
     return source
@@ -107,41 +108,41 @@ _STORED: Final[dict[str, type[Part]]] = {
     "item": Item,
     "cell": Contents,
 }
-"""By the name of an effect, the class of the part that it stores."""
+"""For the name of an effect, the class of the part that the effect stores."""
 
 
 class Wanted:
-    """Facts about a function's sources that earlier traces found, by identity of the source."""
+    """Facts about a function's sources, found by earlier traces, by the sources' identities."""
 
     def __init__(self) -> None:
-        """Start without knowledge."""
+        """Start without any facts."""
         self.numbers: set[object] = set()
-        """Numbers that change from call to call, so that programs take them as arguments."""
+        """Numbers that change from call to call: programs take them as arguments."""
         self.fixed: set[object] = set()
-        """Numbers that change, but are guarded, since the function needs their values."""
+        """Numbers that change from call to call, but are guarded: the function needs the values."""
         self.elements: set[object] = set()
-        """Arrays whose elements are guarded, since the function needs them."""
+        """Arrays whose elements are guarded, since the function needs the elements."""
         self.has_effects = False
         """True if a trace has recorded effects."""
         self.known_made = False
-        """True if arrays made of known values must have known values."""
+        """True if arrays that the function makes of known values must keep known values."""
         self.lines: set[str] = set()
-        """Lines that make arrays of known values which are written with traced ones."""
+        """Lines that make arrays of known values into which traced values are written later."""
         self.repeated: dict[tuple[CodeType, bool], str] = {}
-        """Bodies of loops that are followed pass by pass, inside a region or not, and why."""
+        """For each body of a loop, in a region or not, why trips are followed pass by pass."""
         self.for_regions: dict[tuple[CodeType, bool], set[str]] = {}
-        """By loop, the lines of `lines` that only its region needs."""
+        """For each loop, the lines in `lines` that only the region of this loop needs."""
         self.may_have_regions, self.has_regions = True, False
-        """False if all loops are followed pass by pass; true if a trace has made a region."""
+        """False if all loops are followed pass by pass; True if a trace has made a region."""
         self._forgotten: set[str] | None = None
-        """The lines of `lines` before this call made regions be forgotten."""
+        """The value of `lines` before this call forgot its regions; None before that."""
 
     def begin_traces(self) -> None:
-        """Note that the next traces are those of another call."""
+        """Note that another call starts its traces."""
         self._forgotten = None
 
     def forget_regions(self) -> bool:
-        """Follow all loops pass by pass from now on; False if none was a region."""
+        """Follow all loops pass by pass from now on; False if no loop was a region."""
         if not self.has_regions:
             return False
         self._forgotten = set(self.lines)
@@ -151,7 +152,7 @@ class Wanted:
         return True
 
     def remember_regions(self) -> None:
-        """Trace loops as regions again, if they are forgotten: the error is the function's own."""
+        """Trace forgotten regions as regions again, since the error is the function's own."""
         if self._forgotten is not None:
             self.has_regions = self.may_have_regions = True
             self.lines, self._forgotten = self._forgotten, None
@@ -164,8 +165,8 @@ class TraceAgain(BaseException):
 class Effect(Record):
     """A change outside that each call does after the program.
 
-    `how` is a name of `effects.HOW`; `target` is the object that is changed, `values` are what is
-    stored, or the arguments of a call; `line` is the user's.
+    `how` is a name in `effects.HOW`; `target` is the changed object; `values` are the stored
+    values, or the arguments of a call; `line` is the line of the user.
     """
 
     how: str
@@ -192,7 +193,7 @@ def in_region() -> bool:
 
 
 def refuse_in_region(seen: str) -> None:
-    """Refuse a change of a Python object, before it happens, in the body of a region.
+    """In the body of a region, refuse a change of a Python object before the change is done.
 
     Raises:
         RegionRefused: a body is followed.
@@ -209,8 +210,8 @@ class Outside:
 
         Args:
             wanted: The facts that earlier traces have found.
-            add_input: Makes an array or number from outside an argument of the program, and returns
-                what represents it.
+            add_input: A function that makes an array or number from outside an argument of the
+                program; it returns the object that represents this argument.
         """
         self.wanted, self._add_input = wanted, add_input
         self.sources: list[Source] = []
@@ -218,8 +219,8 @@ class Outside:
         self.inputs: list[Source] = []
         self.effects: list[Effect] = []
         self.loops: dict[str, str] = {}
-        """Loops of the source by the user's line: why they are followed pass by pass, or a word of
-        `loop_outcomes`."""
+        """For each line of the user with a loop, why the loop is followed pass by pass, or a word
+        of `loop_outcomes`."""
         self._places: dict[object, Source] = {}
         self._raw: dict[int, Any] = {}  # values of sources, by number
         self._reads: dict[int, Any] = {}  # what was given for them
@@ -236,7 +237,7 @@ class Outside:
     # Sources and guards
 
     def source(self, made: Source, value: Any = None) -> Source:
-        """The source of a place, one per place; `value` is that of a root."""
+        """The source of a place; each place has one source. A root is given with its `value`."""
         known = self._places.setdefault(made.identity, made)
         if known is made:
             made.number, made.line = len(self.sources), user_location()
@@ -246,7 +247,7 @@ class Outside:
         return known
 
     def note_argument(self, place: int, name: str, array: Array, stands: Any) -> None:
-        """Note an array argument, which the function may also reach from outside."""
+        """Note an array argument, since the function may also reach the array from outside."""
         self._arguments[id(array)] = place, name, array, stands
 
     def value_of(self, source: Source) -> Any:
@@ -254,7 +255,7 @@ class Outside:
         return self._raw.get(source.number, MISSING)
 
     def stored_sources(self) -> Iterator[Source]:
-        """The sources of places into which the function stores, if it has read them."""
+        """The sources of the places into which the function stores and from which it has read."""
         for effect in self.effects:
             kind = _STORED.get(effect.how)
             owner = None if effect.target is None else self.source_of(effect.target)
@@ -272,13 +273,13 @@ class Outside:
         return source
 
     def argument(self, place: int, name: str, value: Any, is_static: bool) -> Any:
-        """The traced form of an argument that is neither an array nor a number, or is static."""
+        """The traced form of an argument that is static, or neither an array nor a number."""
         return self.admit(value, self.source(Argument(place, name, is_static), value))
 
     def read(self, made: Part) -> Any:
-        """The traced form of a part of an outside object; MISSING if it has no such part.
+        """The traced form of a part of an outside object; MISSING if the object has no such part.
 
-        Each part is read once in a trace: the reads of one call are of one moment.
+        Each part is read only once in a trace, so that all reads see the part at the same moment.
         """
         source = self.source(made)
         if source.number not in self._reads:
@@ -287,7 +288,7 @@ class Outside:
         return self._reads[source.number]
 
     def exists(self, made: Part) -> bool:
-        """True if an object from outside has a part; only the presence of the part is guarded."""
+        """True if an object from outside has a part; the guard compares only its existence."""
         source = self.source(made)
         known = self._reads.get(source.number, made.get(self._raw[made.of.number], made.key))
         if source.number not in self._reads:
@@ -300,7 +301,7 @@ class Outside:
         self.conditions.append(guard)
 
     def admit(self, value: Any, source: Source) -> Any:
-        """Guard the value of a source; return the value or the object that represents it."""
+        """Guard the value of a source; return the value, or an object that represents it."""
         self._raw[source.number] = value
         if value is MISSING or value is None or type(value) is bool:
             self.require(Is(source, value))
@@ -346,12 +347,12 @@ class Outside:
         return self._generators[id(generator)]
 
     def represent(self, value: Any, stands: Any) -> None:
-        """Let an object stand for one from outside, which has a source."""
+        """Let the object `stands` represent a value from outside, which has a source."""
         self._stands[id(value)] = stands
         self._originals[id(stands)] = stands, value
 
     def is_by_code(self, value: Any) -> bool:
-        """True for a function in an argument: its code and cells are guarded, not its identity."""
+        """True for a function in an argument: guards compare its code and cells, not identity."""
         if type(value) is not FunctionType or id(value) not in self._seen:
             return False
         return isinstance(root_of(self._seen[id(value)][1]), Argument)
@@ -367,7 +368,7 @@ class Outside:
         return identity in wanted.numbers or self._is_argument(source)
 
     def _is_argument(self, source: Source) -> bool:
-        """True for an entry of a container among the arguments: a number there is an argument."""
+        """True if a number at this source is an argument, as in a container among the arguments."""
         if isinstance(source, Argument):
             return not source.is_static
         if isinstance(source, Item | Attribute):
@@ -402,12 +403,12 @@ class Outside:
     # Objects from outside
 
     def source_of(self, value: Any) -> Source | None:
-        """The source of an object from outside or its representative; None if made inside."""
+        """The source of an object from outside or of its representative; None for other objects."""
         known = self._originals.get(id(value))
         return None if known is None else self._seen[id(known[1])][1]
 
     def identity_of(self, value: Any) -> Source | None:
-        """The source of an object from outside, an array argument too, to compare its identity."""
+        """The source of an object from outside, also of an array argument, to compare identity."""
         found = self.source_of(value)
         if found is None:
             for array, (place, name, given, stands) in self._arguments.items():
@@ -420,22 +421,22 @@ class Outside:
         return id(value) in self._originals
 
     def original(self, value: Any) -> Any:
-        """The object from outside that a value represents, else the value itself."""
+        """The object from outside that a value represents, or the value itself."""
         known = self._originals.get(id(value))
         return value if known is None else known[1]
 
     def owner(self, value: Any) -> Any:
-        """The container from outside that a copy represents, else the value itself."""
+        """The container from outside that a copy represents, or the value itself."""
         known = self._originals.get(id(value))
         return known[1] if known is not None and is_container(known[1]) else value
 
     def give(self, copy: Any, owner: Any) -> Any:
-        """A copy of a container from outside that a library's function gets, and may return."""
+        """Let a copy, which a library's function gets, stand for a container; return the copy."""
         self._originals[id(copy)] = copy, self.owner(owner)
         return copy
 
     def end(self) -> None:
-        """Drop all values, those from outside as well as those that the function made."""
+        """Drop all values, both from outside and made by the function."""
         tables = self._raw, self._reads, self._seen, self._stands, self._originals, self._changed
         for table in (*tables, self._generators, self._arguments):
             table.clear()
@@ -443,7 +444,7 @@ class Outside:
             made.clear()
 
     def guards(self) -> Guards:
-        """The guards of the program: changed objects must be distinct from those of their type."""
+        """The guards of the program; changed objects must be distinct from others of their type."""
         for number, source in self._changed.items():
             kind = type(self._seen[number][0])
             others = [s for n, (v, s) in self._seen.items() if type(v) is kind and n != number]
@@ -462,14 +463,14 @@ class Outside:
         return self._parts.get(id(owner), {}).get(key)
 
     def store(self, how: str, owner: Any, key: object, value: Any) -> None:
-        """Store a part of an object from outside: in the overlay, and as an effect."""
+        """Store a part of an object from outside in the overlay, and record an effect."""
         refuse_in_region("a change outside the function")
         owner = self.owner(owner)
         self._parts.setdefault(id(owner), {})[key] = (value,)
         self.effect(how, owner, key, () if value is MISSING else (value,))
 
     def effect(self, how: str, target: Any, key: object, values: tuple[object, ...]) -> None:
-        """Record an effect on an object from outside, or a call of a function (None)."""
+        """Record an effect on an object from outside, or a call of a function (no `target`)."""
         refuse_in_region("an effect outside the function")
         target = self.owner(target)
         if len(self.effects) == MOST_EFFECTS:
@@ -480,7 +481,7 @@ class Outside:
         self.effects.append(Effect(how, target, key, values, user_location()))
 
     def length(self, owner: Any) -> int:
-        """The number of entries of a container from outside, guarded."""
+        """The number of entries of a container from outside; the number is guarded."""
         owner = self.owner(owner)
         if id(owner) in self._copies or id(owner) in self._late or id(owner) in self._parts:
             return len(self.whole(owner))
@@ -494,10 +495,11 @@ class Outside:
         return count
 
     def whole(self, owner: Any) -> Any:
-        """A copy of a container from outside, after all changes so far; its entries are guarded.
+        """A copy of a container from outside, after all changes up to now; each entry is guarded.
 
         Raises:
-            NeedsValuesError: the container has too many entries, or some that no guard compares.
+            NeedsValuesError: the container has too many entries, or an entry that no guard can
+                compare.
         """
         owner = self.owner(owner)
         number = id(owner)
@@ -538,7 +540,7 @@ class Outside:
         return tuple.__new__(type(owner), found) if kind is tuple else kind(found)
 
     def change(self, owner: Any, name: str, given: tuple[Any, ...]) -> None:
-        """Record a change of a container by a method whose result is not needed."""
+        """Record that a method whose result is not used changes a container."""
         refuse_in_region("a change of a container")
         owner = self.owner(owner)
         number = id(owner)
@@ -553,12 +555,12 @@ class Outside:
         return None
 
     def needs_whole(self, owner: Any) -> bool:
-        """True if a container was read as a whole, or changed by methods."""
+        """True if a container was read as a whole, or if a method has changed the container."""
         owner = self.owner(owner)
         return id(owner) in self._copies or id(owner) in self._late
 
     def has_key(self, owner: Any, key: Any) -> bool:
-        """True if a dict from outside has a key; only the presence of the key is guarded."""
+        """True if a dict from outside has a key; the guard compares only whether the key exists."""
         owner = self.owner(owner)
         stored = self.stored(owner, key)
         if self.needs_whole(owner):
@@ -568,7 +570,7 @@ class Outside:
         return self.exists(Item(self._seen[id(owner)][1], key))
 
     def item(self, owner: Any, key: Any) -> Any:
-        """An entry of a container from outside; MISSING if it has none."""
+        """An entry of a container from outside; MISSING if the container has no such entry."""
         owner = self.owner(owner)
         number = id(owner)
         if number in self._late:
@@ -579,7 +581,7 @@ class Outside:
         return self.read(Item(self._seen[number][1], key)) if stored is None else stored[0]
 
     def entries(self, owner: Any) -> Iterator[Any]:
-        """Iterate over a container from outside, as Python does if it is changed meanwhile."""
+        """Iterate over a container from outside; a change during the loop acts as in Python."""
         owner = self.owner(owner)
         if isinstance(owner, list | tuple | deque):
             place = 0

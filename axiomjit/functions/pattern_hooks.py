@@ -1,4 +1,4 @@
-"""Hooks for the patterns of `match` statements; they ask the subject in the order of Python."""
+"""Hooks for the patterns of `match` statements; they test the subject in the order of Python."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any, Final
 
 _NONE: Final = object()
 _WHOLE: Final = (bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, tuple)
-"""Classes whose one positional pattern is matched with the entire subject."""
+"""Classes whose only positional pattern is matched with the whole subject."""
 
 
 class PatternHooks:
-    """Hooks of patterns, which use a function's other hooks."""
+    """Hooks of patterns, which call other hooks of the same function."""
 
     def __init__(self, hooks: Any) -> None:
-        """Take the hooks for calls, attributes, lengths, iteration and keys."""
+        """Take the hooks of the function, for calls, attributes, lengths, iteration and keys."""
         self._hooks = hooks
 
     def is_sequence(self, value: Any, count: int, starred: bool) -> bool:
@@ -28,7 +28,7 @@ class PatternHooks:
         return False
 
     def parts(self, value: Any, count: int, star: int | None) -> tuple[Any, ...]:
-        """The parts of a sequence; the part of the starred pattern, at `star`, is a list."""
+        """The parts of a sequence; the part of the starred pattern, number `star`, is a list."""
         found = self._hooks.iterate(value)
         parts = [*(islice(found, count + 1) if star is None else found)]
         if star is None and len(parts) > count:
@@ -44,8 +44,8 @@ class PatternHooks:
     def is_mapping(self, value: Any, count: int, literal: bool) -> bool:
         """True for a mapping of at least `count` entries.
 
-        If all keys of the pattern are literals, they are distinct, so a dict that has them has
-        enough entries and is not counted.
+        If all keys of the pattern are literals, the keys are distinct. A dict with these keys has
+        enough entries, so its entries are not counted.
         """
         match value:
             case {}:
@@ -54,7 +54,7 @@ class PatternHooks:
         return False
 
     def entries(self, value: Any, keys: Sequence[Any]) -> tuple[Any, ...] | None:
-        """The entries of a mapping with these keys; None if it lacks one."""
+        """The entries of a mapping with these keys; None if the mapping lacks a key."""
         get = self._hooks.attribute(value, "get")
         seen, found = set[Any](), []
         for key in keys:
@@ -68,7 +68,7 @@ class PatternHooks:
         return tuple(found)
 
     def rest(self, value: Any, keys: Sequence[Any]) -> dict[Any, Any]:
-        """A dict of the entries of a mapping with other keys."""
+        """A dict of the entries of a mapping whose keys are not in `keys`."""
         found = {**self._hooks.mapping(value)}
         for key in keys:
             del found[key]
@@ -77,13 +77,13 @@ class PatternHooks:
     def attributes(
         self, value: Any, kind: Any, count: int, names: Sequence[str]
     ) -> tuple[Any, ...] | None:
-        """The attributes that the patterns name if `value` is an instance of `kind`, else None.
+        """The attributes that patterns name, if `value` is an instance of `kind`; else None.
 
         Args:
             value: The subject.
             kind: The class.
             count: The number of positional patterns.
-            names: The names of the others.
+            names: The names of the keyword patterns.
         """
         if not isinstance(kind, type):
             match value:
@@ -115,7 +115,7 @@ class PatternHooks:
         return tuple(found)
 
     def _positional(self, kind: type) -> list[Any] | None:
-        """The names of attributes that positional patterns stand for; None for all of an object."""
+        """The attributes that positional patterns name; None if they match the whole object."""
         given = self._hooks.call(getattr, kind, "__match_args__", _NONE)
         if given is _NONE:
             return None if issubclass(kind, _WHOLE) else []

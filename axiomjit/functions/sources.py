@@ -1,9 +1,9 @@
 """Sources of values from outside a function, and guards: conditions on them for one program.
 
-A source is an argument, an object that cannot change for the function (its namespace, a cell), or
-a part of another source: an item, an attribute, the contents of a cell, the class of an object. The
-values of all sources of a program form one vector, read in order. Python and native code read the
-same vector and check the same guards.
+A source is an argument, an object that cannot change for the function (its namespace, a cell), or a
+part of another source: an item, an attribute, the contents of a cell, the class of an object. The
+values of all sources of a program form one vector, in the order in which the sources are read.
+Python and native code read the same vector and check the same guards.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Vector = list[Any]
 
 
 class _Missing:
-    """The value of a source that has none."""
+    """The class of MISSING, the value of a source that has no value."""
 
     __slots__ = ()
 
@@ -43,13 +43,14 @@ class _Missing:
 
 MISSING: Final = _Missing()
 _HEAP: Final = 1 << 9
-"""CPython's flag of classes that a class statement has made."""
+"""CPython's flag for a class that a class statement has made."""
 
 
 class Source:
     """A place from which a value of each call is read.
 
-    `number` is its index in the vector, `line` the user's line that reads it first.
+    `number` is the index of the source in the vector; `line` is the user's line that first reads
+    it.
     """
 
     __slots__ = ("line", "number")
@@ -57,7 +58,7 @@ class Source:
     line: str | None
 
     def read(self, vector: Vector, leaves: Sequence[object]) -> object:
-        """The value of this call, MISSING if there is none.
+        """The value of the source in this call; MISSING if there is no value.
 
         Args:
             vector: The values of all sources with smaller numbers.
@@ -67,7 +68,7 @@ class Source:
 
     @property
     def identity(self) -> tuple[object, ...]:
-        """A key that is equal for sources of one place, in all traces of a function."""
+        """A key that is equal for all sources of the same place, in all traces of a function."""
         raise NotImplementedError
 
     def __str__(self) -> str:
@@ -75,7 +76,7 @@ class Source:
 
 
 class Argument(Source):
-    """An argument of the call; if it is static, the numbers in it are constants of the program."""
+    """An argument of the call; the numbers in a static argument are constants of the program."""
 
     __slots__ = ("is_static", "name", "place")
 
@@ -89,7 +90,7 @@ class Argument(Source):
 
     @property
     def identity(self) -> tuple[object, ...]:
-        """The place."""
+        """The place of the argument."""
         return (Argument, self.place)
 
     def __str__(self) -> str:
@@ -124,7 +125,7 @@ class Part(Source):
     __slots__ = ("key", "of")
 
     def __init__(self, of: Source, key: Any = None) -> None:
-        """Store the source of the whole object, and the key of the part."""
+        """Store the source of the whole object, and the key of this part."""
         self.of, self.key = of, key
 
     @staticmethod
@@ -133,18 +134,18 @@ class Part(Source):
         raise NotImplementedError
 
     def read(self, vector: Vector, leaves: Sequence[object]) -> object:
-        """The part of this call's value."""
+        """The part in this call's value of the whole object."""
         whole = vector[self.of.number]
         return MISSING if whole is MISSING else self.get(whole, self.key)
 
     @property
     def identity(self) -> tuple[object, ...]:
-        """The kind of part, its key, and the identity of the whole."""
+        """The kind of the part, its key, and the identity of the whole object."""
         return (type(self), type(self.key), self.key, self.of.identity)
 
 
 class Item(Part):
-    """An entry of a dict, by its key; of a list, tuple or deque, by its position."""
+    """An entry of a dict by its key, or of a list, tuple or deque by its position."""
 
     __slots__ = ()
 
@@ -168,13 +169,13 @@ class Item(Part):
 
 
 class Attribute(Part):
-    """An attribute that an object has itself, in its `__dict__` or in a slot."""
+    """An attribute that belongs to the object itself, in its `__dict__` or in a slot."""
 
     __slots__ = ()
 
     @staticmethod
     def get(whole: Any, key: Any) -> object:
-        """The attribute; no code of the user's runs."""
+        """The attribute, read without running the user's code."""
         held = static_attribute(type(whole), key)
         if type(held) is MemberDescriptorType:
             try:
@@ -196,13 +197,13 @@ class Attribute(Part):
 
 
 class ClassAttribute(Part):
-    """An attribute of a class or of its bases, not bound."""
+    """An attribute of a class or of its bases, as it is stored there."""
 
     __slots__ = ()
 
     @staticmethod
     def get(whole: Any, key: Any) -> object:
-        """The attribute as the namespace of the class holds it, without calling descriptors."""
+        """The attribute in the namespace of the class, read without calling descriptors."""
         return static_attribute(whole, key)
 
     def __str__(self) -> str:
@@ -213,7 +214,7 @@ _FUNCTIONS: Final = (FunctionType, MethodType, BuiltinFunctionType, MethodWrappe
 
 
 class FunctionPart(Part):
-    """The code or the defaults of a function, which can be set anew; the object of a method."""
+    """The code or the defaults of a function, which can be replaced; the object of a method."""
 
     __slots__ = ()
 
@@ -247,7 +248,7 @@ class Contents(Part):
 
     @staticmethod
     def get(whole: Any, key: Any) -> object:
-        """The value; an empty cell has none."""
+        """The value in the cell; MISSING for an empty cell."""
         if type(whole) is not CellType:
             return MISSING
         try:
@@ -269,7 +270,7 @@ def own_dict(value: Any) -> dict[str, Any] | None:
 
 
 def static_attribute(kind: Any, name: str) -> Any:
-    """An attribute of a class or of its bases, not bound; MISSING if there is none."""
+    """An attribute as a class or its bases store it; MISSING if there is no such attribute."""
     for base in type.__dict__["__mro__"].__get__(kind):
         found = type.__dict__["__dict__"].__get__(base).get(name, MISSING)
         if found is not MISSING:
@@ -288,7 +289,7 @@ class Guard(Record):
 
 
 class Is(Guard):
-    """The value is this object, or there is no value (MISSING)."""
+    """The value of the source is this object, or the source has no value (MISSING)."""
 
     value: object
 
@@ -306,13 +307,13 @@ class Is(Guard):
 
 
 class Unchanged(Guard):
-    """Parts of a function, such as its code, are these objects."""
+    """The parts of a function, such as its code, are the same objects as in the trace."""
 
     names: tuple[str, ...]
     parts: tuple[object, ...]
 
     def holds(self, value: Any, vector: Vector) -> bool:
-        """True for the same objects."""
+        """True if all parts are the same objects."""
         if type(value) is not FunctionType:
             return False
         return all(map(is_, map(getattr, repeat(value), self.names), self.parts))
@@ -322,12 +323,12 @@ class Unchanged(Guard):
 
 
 class Equals(Guard):
-    """The value has this type and value: a number, text, or a tuple of such."""
+    """The value has this type and value; the value is a number, a text, or a tuple of these."""
 
     value: object
 
     def holds(self, value: Any, vector: Vector) -> bool:
-        """True for the same value, also by type and sign."""
+        """True for the same value with the same type and sign."""
         return same_value(value, self.value)
 
     def __str__(self) -> str:
@@ -376,12 +377,12 @@ class Keys(Guard):
 
 
 class Same(Guard):
-    """The values of two sources are one object."""
+    """The values of two sources are the same object."""
 
     other: Source
 
     def holds(self, value: Any, vector: Vector) -> bool:
-        """True for one object."""
+        """True if both values are the same object."""
         return value is vector[self.other.number]
 
     def __str__(self) -> str:
@@ -389,12 +390,12 @@ class Same(Guard):
 
 
 class Distinct(Guard):
-    """The value of a source is another object than those of others."""
+    """The value of a source is not the value of any of the other sources."""
 
     others: tuple[Source, ...]
 
     def holds(self, value: Any, vector: Vector) -> bool:
-        """True if the object is none of the others."""
+        """True if the object is none of the other objects."""
         return all(value is not vector[other.number] for other in self.others)
 
     def __str__(self) -> str:
@@ -402,12 +403,12 @@ class Distinct(Guard):
 
 
 class Elements(Guard):
-    """An array has these elements, dtype and shape."""
+    """An array has these elements, this dtype and this shape."""
 
     array: np.ndarray
 
     def holds(self, value: Any, vector: Vector) -> bool:
-        """True for equal bytes."""
+        """True if the bytes of both arrays are equal."""
         known = self.array
         return (
             type(value) is np.ndarray
@@ -434,17 +435,17 @@ def _length(value: Any) -> int:
 NUMBERS: Final = frozenset({int, float, complex})
 """Types of numbers that may become arguments of a program."""
 VALUES: Final = (int, float, complex, str, bytes)
-"""Types of values; instances of their subclasses are compared like them."""
+"""Types whose instances, and instances of subclasses, are compared by value."""
 ATOMS: Final = frozenset({*NUMBERS, bool, str, bytes, type(None), type(Ellipsis), range, slice})
-"""Types of values that never change and hold no objects of other types."""
+"""Types of immutable values that hold no objects of other types."""
 
 
 _OF_VALUES: Final = frozenset({"datetime", "decimal", "fractions", "uuid", "zoneinfo"})
-"""Modules of Python's library whose instances never change."""
+"""Modules of Python's library with classes whose instances never change."""
 
 
 def is_known_value(value: Any) -> bool:
-    """True if a value is compared by `same_value`: an atom, a scalar, a date, a tuple of such."""
+    """True if `same_value` can compare a value: an atom, a scalar, a date, or a tuple of these."""
     kind = type(value)
     if kind is tuple or kind is frozenset:
         return len(value) <= LONGEST and all(map(is_known_value, value))
@@ -456,11 +457,11 @@ def is_known_value(value: Any) -> bool:
 
 
 LONGEST: Final = 64
-"""The most entries of a tuple that is compared as one value."""
+"""The most entries of a tuple whose entries are compared by one guard."""
 
 
 def is_known_key(value: Any) -> bool:
-    """True if a key of a dict or set is compared by `same_value`; also frozen dataclasses are."""
+    """True if `same_value` can compare a key of a dict or set, also a frozen dataclass."""
     if is_known_value(value):
         return True
     kind: Any = type(value)
@@ -471,7 +472,7 @@ def is_known_key(value: Any) -> bool:
 
 
 def is_frozen(kind: Any) -> bool:
-    """True for a dataclass whose fields do not change, and which is equal by their values."""
+    """True for a dataclass whose fields do not change and are compared by its `==`."""
     parameters = static_attribute(kind, "__dataclass_params__")
     return parameters is not MISSING and parameters.frozen and parameters.eq
 
@@ -482,7 +483,7 @@ def _fields_of(value: Any) -> list[Any]:
 
 
 def same_value(one: Any, other: Any) -> bool:
-    """True for equal values of one type; -0.0 is not 0.0, and a NaN is itself."""
+    """True for equal values of one type; -0.0 differs from 0.0, and a NaN equals the same NaN."""
     if one is other:
         return True
     kind: Any = type(one)
@@ -509,9 +510,9 @@ def same_value(one: Any, other: Any) -> bool:
 
 
 class GuardInfo(Record):
-    """A condition under which a program answers a call: as text, and the line that needs it.
+    """A condition under which a program answers a call, as text, with the line that needs it.
 
-    `seldom` is True of functions and of a library's modules, which seldom change.
+    `seldom` is True for a guard on a function or on a library's module, since these seldom change.
     """
 
     source: str
@@ -524,14 +525,14 @@ class GuardInfo(Record):
 
 
 class Guards:
-    """The sources of a program in order, their guards, and those that are its inputs."""
+    """The sources of a program in order, the program's guards, and the sources of its inputs."""
 
     __slots__ = ("_rows", "conditions", "inputs", "sources")
 
     def __init__(
         self, sources: Sequence[Source], conditions: Sequence[Guard], inputs: Sequence[Source]
     ) -> None:
-        """Store them; each source has its index as number."""
+        """Store the fields, and give each source its index as its number."""
         self.sources, self.conditions, self.inputs = (
             tuple(sources),
             tuple(conditions),
@@ -553,7 +554,7 @@ class Guards:
         return tuple(GuardInfo(str(one), text, one.line, seldom) for one, text, seldom in found)
 
     def _checked(self, leaves: Sequence[object]) -> tuple[Vector, Guard | None]:
-        """The vector of a call, up to the first guard that does not hold, and that guard."""
+        """The vector of a call up to the first guard that does not hold, and this guard."""
         vector: Vector = []
         for source, conditions in self._rows:
             vector.append(source.read(vector, leaves))
@@ -563,16 +564,16 @@ class Guards:
         return vector, None
 
     def read(self, leaves: Sequence[object]) -> Vector | None:
-        """The vector of a call, None if a guard does not hold."""
+        """The vector of a call; None if a guard does not hold."""
         vector, failed = self._checked(leaves)
         return vector if failed is None else None
 
     def failing(self, leaves: Sequence[object]) -> Guard | None:
-        """The first guard that does not hold; None if all hold."""
+        """The first guard that does not hold for a call; None if all guards hold."""
         return self._checked(leaves)[1]
 
     def given(self, vector: Vector) -> list[Any]:
-        """The values of the inputs."""
+        """The values of the inputs in a vector."""
         if not self.inputs:
             return []
         return [vector[source.number] for source in self.inputs]

@@ -1,9 +1,10 @@
 """Dependences between trips of a loop: whether two accesses of one array can meet.
 
-Two accesses meet only if their positions are equal in every dimension. A distance that is affine in
-the indices has its least and its largest value at ends of their ranges. If it has one sign there,
-or a remainder that no multiple of its steps has, the accesses never meet. Signs of lengths are
-asked, which records guards; accesses of which nothing is known may meet.
+Two accesses meet only if their positions are equal in every dimension. A distance of positions that
+is affine in the indices has its least and its largest value at ends of the ranges of the indices.
+The accesses never meet if the distance is always positive or always negative, or if the constant
+term of the distance is no multiple of the common divisor of its other factors. The sign of a length
+may be read from this call, which records a guard. Accesses whose positions are not known may meet.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from axiomjit.symbolic.dims import (
 from axiomjit.symbolic.index_ranges import IndexRange, limit_of
 
 MAX_ENDS: Final = 64
-"""The most ends at which a distance is computed."""
+"""The most combinations of ends of ranges at which a distance is computed."""
 LATER: Final = Symbol("later", INDEX)
 """The number of trips from one access to the other."""
 
@@ -36,8 +37,8 @@ LATER: Final = Symbol("later", INDEX)
 class Access(Record):
     """The elements of an array that a trip reads or writes at one place of its body.
 
-    `place` is the position in each dimension, None where it may be any. `ranges` are those of the
-    indices of loops inside the trip, outermost first.
+    `place` is the position in each dimension; None if the position is not known. `ranges` are the
+    ranges of the indices of loops inside the trip, outermost first.
     """
 
     place: tuple[Dim, ...] | None
@@ -52,13 +53,13 @@ class Trips(Record):
     around: tuple[IndexRange, ...] = ()
 
     def may_meet(self, first: Access, second: Access, scope: Scope | None) -> bool:
-        """True if accesses may have an element in common, in the same trip or in different ones."""
+        """True if two accesses may have an element in common, in one trip or in two trips."""
         one, other = _renamed(first, self.index, "one"), _renamed(second, self.index, "other")
         ranges = [(symbol, dim(0), self.number - 1) for symbol in (one[1], other[1])]
         return _may_meet(one[0], other[0], (*self.around, *ranges), scope)
 
     def may_meet_later(self, first: Access, second: Access, scope: Scope | None) -> bool:
-        """True if the second access may meet the first one in a later trip."""
+        """True if the second access, in a later trip, may meet the first access."""
         trip, other = dim(self.index), _renamed(second, self.index, "other")
         later = {other[1]: trip + dim(LATER)}
         moved = _substituted(other[0], later)
@@ -69,7 +70,7 @@ class Trips(Record):
 def may_meet_in_trip(
     first: Access, second: Access, around: Sequence[IndexRange], scope: Scope | None
 ) -> bool:
-    """True if accesses may have an element in common, in one trip of the loops around them."""
+    """True if two accesses may have an element in common in one trip of the loops around them."""
     unused = Symbol("", INDEX)
     one, other = _renamed(first, unused, "one"), _renamed(second, unused, "other")
     return _may_meet(one[0], other[0], around, scope)
@@ -83,15 +84,17 @@ def is_at_least(
     Args:
         length: A length, affine in the indices.
         least: The number.
-        ranges: The ranges of its indices, outermost first; ends name indices before them.
-        scope: Where the signs of lengths are asked; without it only kinds of symbols decide.
+        ranges: The ranges of the indices, outermost first; the ends of a range may depend on the
+            indices of the ranges before it.
+        scope: The lengths of this call, in which guards are recorded; without a scope only the
+            kinds of symbols decide.
     """
     ends = _least_values(length, ranges)
     return ends is not None and all(_is_at_least(end, least, scope) for end in ends)
 
 
 def range_of_trips(index: Symbol, trips: Dim) -> IndexRange:
-    """The range of an index in the trips of its loop, of which there are `max(trips, 0)`."""
+    """The range of the index of a loop with `max(trips, 0)` trips."""
     (monomial, factor), *others = trips.terms or (((), 0),)
     if not others and factor == 1 and len(monomial) == 1 and not isinstance(monomial[0], Symbol):
         atom = monomial[0]
@@ -120,21 +123,24 @@ def _may_meet(
 
 
 def _has_remainder(distance: Dim) -> bool:
-    """True if a distance is no multiple of the factor that all its other terms have."""
+    """True if a distance is never 0, by the remainder of its constant term.
+
+    The constant term is no multiple of the common divisor of all other factors.
+    """
     steps = gcd(*(factor for monomial, factor in distance.terms if monomial))
     rest = sum(factor for monomial, factor in distance.terms if not monomial)
     return rest % steps != 0 if steps else rest != 0
 
 
 def _renamed(access: Access, index: Symbol, suffix: str) -> tuple[Access, Symbol]:
-    """The access with indices of its own, and the new name of the index of the loop."""
+    """The access with new names for its indices, and the new name of the loop's index."""
     names = {symbol: Symbol(f"{symbol.name} {suffix}", INDEX) for symbol, _, _ in access.ranges}
     own = Symbol(f"{index.name} {suffix}", INDEX)
     return _substituted(access, {one: dim(new) for one, new in (names | {index: own}).items()}), own
 
 
 def _substituted(access: Access, names: Mapping[Symbol, Dim]) -> Access:
-    """The access with other indices."""
+    """The access with other terms in place of indices."""
     place = access.place
     if place is not None:
         place = tuple(substitute(position, names) for position in place)
@@ -147,7 +153,7 @@ def _substituted(access: Access, names: Mapping[Symbol, Dim]) -> Access:
 
 
 def _least_values(length: Dim, ranges: Sequence[IndexRange]) -> list[Dim] | None:
-    """Lengths without indices among which the least value is; None if it is not affine in one."""
+    """Lengths without indices, one of which is the least value; None if none are known."""
     found = [length]
     for symbol, low, high in reversed(ranges):
         new: dict[Dim, None] = {}
@@ -167,7 +173,7 @@ def _least_values(length: Dim, ranges: Sequence[IndexRange]) -> list[Dim] | None
 
 
 def _ends(length: Dim, symbol: Symbol, low: Dim, high: Dim) -> tuple[Dim, ...]:
-    """The ends of a range between which a length, affine in its index, has its least value."""
+    """The ends of a range at which a length, affine in the index, may have its least value."""
     step = substitute(length, {symbol: 1}) - substitute(length, {symbol: 0})
     least, most = limit_of(step, 1), limit_of(step, -1)
     if least is not None and least >= 0:
@@ -176,7 +182,7 @@ def _ends(length: Dim, symbol: Symbol, low: Dim, high: Dim) -> tuple[Dim, ...]:
 
 
 def _is_at_least(length: Dim, least: int, scope: Scope | None) -> bool:
-    """True if a length is at least a number in this call; a guard says so if kinds do not."""
+    """True if a length is at least a number, by the kinds of its symbols or by a new guard."""
     known = limit_of(length, 1)
     if known is not None and known >= least:
         return True

@@ -1,6 +1,7 @@
-"""Computed numbers whose values decide what a function does next: truths and integers.
+"""Numbers that a traced function computes and that decide its next step: truths and integers.
 
-They have the values of the call that is traced; the program checks the decisions in each call.
+Tracing uses the values that these numbers have in the traced call. The program checks in each call
+that the numbers lead to the same decisions.
 """
 
 from __future__ import annotations
@@ -27,15 +28,15 @@ from axiomjit.symbolic.dims import Dim, Kind, Scope, Symbol, current_scope, dim,
 from axiomjit.symbolic.index_maps import fixed
 
 MOST_AT_LINE: Final = 8
-"""The most numbers for which one trace asks at one line of the user: then it is a loop."""
+"""The most numbers that one trace asks for at one line of the user; more are taken for a loop."""
 
 
 def asked_truth(node: Node) -> bool | None:
     """The truth of a computed value in this call.
 
-    The value is a number or an array of one element. None if the truth cannot be assumed: the
-    values of this call are not known, or the value depends on random numbers, or the user's line
-    has asked for many numbers.
+    The value is a number or an array of one element. The function returns None if the truth cannot
+    be assumed: the values of this call are not known, the value depends on random numbers, or the
+    user's line has asked for too many numbers.
     """
     length = product(node.shape)
     value = value_if_known(node)
@@ -49,7 +50,7 @@ def asked_truth(node: Node) -> bool | None:
 
 
 def asked_integer(node: Node) -> Dim | None:
-    """The symbol of a computed integer without dimensions, which may be a length; None as above."""
+    """The symbol of a computed integer without dimensions; None as for `asked_truth`."""
     value = value_if_known(node)
     if value is not None:
         return dim(int(value))
@@ -80,9 +81,9 @@ def draws(nodes: list[Node]) -> bool:
 
 
 def value_if_known(node: Node) -> Any:
-    """The value of a node if the function is followed for one call only; else None.
+    """The value of a node if the function is traced for one call only; else None.
 
-    In the bodies of regions no value is known.
+    No value is known in the body of a region.
     """
     following = current()
     if following is None or following.values is None or following.region is not None:
@@ -108,7 +109,7 @@ def value_now(node: Node, following: Following, scope: Scope) -> Array:
 def _value_of_loops(
     node: Node, arguments: Sequence[object], lengths: Mapping[Symbol, int]
 ) -> Array:
-    """The value of a node behind loops, whose trips the evaluator would run one by one."""
+    """The value of a node that loops compute; the evaluator would run their trips one by one."""
     used = sorted({n.position for n in post_order((node,)) if isinstance(n, Input)})
     places = {position: place for place, position in enumerate(used)}
 

@@ -1,11 +1,11 @@
 """Loops and branches of a traced function as regions: each body is followed, not run.
 
-A body is called with values that represent the carried ones in any trip, until their types and the
-storages that it writes are settled. What tracing cannot follow raises `RegionRefused`; then nothing
-was recorded, and the caller follows the loop pass by pass.
+A body is called with placeholders for the carried values, until the types of these values and the
+set of written storages no longer change. A loop that cannot be followed raises `RegionRefused`.
+Nothing was recorded then, and the caller follows the loop pass by pass.
 
-`break` is a carried truth in `condition`; the rest of a body behind `continue` or an early `return`
-is a branch by such a truth.
+A `break` sets a carried truth that `condition` tests. The statements after a `continue` or an early
+`return` become a branch on such a truth.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ from axiomjit.tracing.swapped_names import (
 from axiomjit.tracing.tracer import Tracer, new_array
 
 MAX_ROUNDS: Final = 8
-"""The most times that a body is followed until its types are settled."""
+"""The most times that a body is followed until its types no longer change."""
 
 
 def trace_loop(
@@ -95,16 +95,18 @@ def trace_loop(
     """Follow a loop; return its last index and the carried values after it.
 
     Args:
-        trips: The start, stop and step of a range, integers or symbolic ones; None for `while`.
+        trips: The start, stop and step of a range, as integers or symbolic integers; None for
+            `while`.
         body: `body(index, *carried)` returns the carried values after a trip.
         carried: Traced arrays and numbers, numbers, `UNBOUND`. Any other object must come back
             unchanged.
-        condition: `condition(*carried)` is asked before each trip; the loop ends where it is false.
-        asks: The same condition, which is asked between trips where names of arrays are swapped.
+        condition: `condition(*carried)` is asked before each trip; a false truth ends the loop.
+        asks: The condition that is asked between the trips of one body if names of arrays are
+            swapped.
         begins: True if the condition holds before the first trip.
-        may_be_unbound: Places of values that are zeros where no trip has given them one.
-        most_elements: The most elements of a value that a trip may compute without a library, with
-            the lengths of the traced call.
+        may_be_unbound: The places of carried values that are zeros if no trip sets them.
+        most_elements: The most elements, in the traced call, of a value that a trip computes
+            without a library.
 
     Returns:
         The last index, then the carried values. The index is UNBOUND if there was no trip, for a
@@ -142,7 +144,7 @@ def _loop(
     condition: Callable[..., Any] | None,
     begins: bool,
 ) -> _Loop | None:
-    """The loop that is to be traced; None if it has no trip."""
+    """The loop that is to be traced; None if the loop has no trip."""
     if trips is None:
         return _Loop(following, scope, None, body, carried, condition, begins)
     start, stop, step = (_whole(value) for value in trips)
@@ -167,10 +169,10 @@ def trace_cond(
     Args:
         truth: A traced number, or a known truth, which chooses its side at once.
         then: `then(*carried)` returns the carried values after this side.
-        otherwise: The same for the other side.
+        otherwise: `otherwise(*carried)` returns the carried values after the other side.
         carried: As for `trace_loop`.
-        may_be_unbound: Positions of carried values that one side may leave unbound, since no
-            statement after that side reads them; there they are zeros.
+        may_be_unbound: The positions of carried values that one side may leave unbound, since no
+            later statement reads them; zeros take their place.
 
     Raises:
         RegionRefused: the branch cannot be a region; nothing was recorded.
@@ -187,7 +189,7 @@ def trace_cond(
 
 @contextmanager
 def undone_if_refused() -> Iterator[tuple[Following, Scope]]:
-    """The current trace; what it has recorded is as before if the block raises an error.
+    """The current trace; an error in the block removes all that the block has recorded.
 
     Raises:
         RegionRefused: an error of following the region, whatever its type.
@@ -218,7 +220,7 @@ def undone_if_refused() -> Iterator[tuple[Following, Scope]]:
 
 
 def _whole(value: Any) -> Dim:
-    """An end of a range as a length."""
+    """The start or stop of a range as a length."""
     known = unwrap(value)
     if isinstance(known, bool) or not isinstance(known, int | np.integer | Dim):
         raise RegionRefused(f"a range with an end of type {type(value).__name__}")
@@ -226,7 +228,7 @@ def _whole(value: Any) -> Dim:
 
 
 def _trips(start: Dim, stop: Dim, step: Dim) -> tuple[Dim, bool]:
-    """The number of trips of a range, and True if it may be negative, which means none."""
+    """The number of trips of a range, and True if the number may be negative (no trip)."""
     if step == 0:
         raise RegionRefused("a range with step 0")
     span = stop - start if step > 0 else start - stop
@@ -239,9 +241,10 @@ def _trips(start: Dim, stop: Dim, step: Dim) -> tuple[Dim, bool]:
 
 
 class _Pass(Record):
-    """One pass through a body: its values, what it returned, and the slots that it changed.
+    """One pass through a body: the values given and returned, and the slots that changed.
 
-    `truth` is that of a loop's condition, whose checks are the first `asked` ones of the region.
+    `truth` is the condition of a loop. The first `asked` checks of the region belong to the
+    condition.
     """
 
     __slots__ = ("__dict__",)
@@ -255,7 +258,7 @@ class _Pass(Record):
 
     @cached_property
     def unread(self) -> tuple[Node, ...]:
-        """The last draw, and the steps that may raise an error and that nothing reads."""
+        """The last draw, and the steps that may raise an error and whose results are not read."""
         region, truth = self.region, [] if self.truth is None else [self.truth]
         given = [v.node for v in self.returned if issubclass(type(v), Tracer)]
         read = set(post_order((*region.finals.values(), *region.checks, *truth, *given)))
@@ -265,7 +268,7 @@ class _Pass(Record):
 
 
 class _Carrying:
-    """A region while it is made: its carried storages, and slots of numbers and new arrays."""
+    """A region while it is made: its carried storages, and slots for numbers and new arrays."""
 
     def __init__(self, following: Following, scope: Scope, carried: Sequence[Any]) -> None:
         self.following, self.scope, self.carried = following, scope, tuple(carried)
@@ -276,11 +279,11 @@ class _Carrying:
         self.slots: dict[int, Input] = {}
         self.memories: dict[int, TracedStorage] = {}
         self.done: Input | None = None
-        """Represents a number that is written once the effects of a trip are done."""
+        """A placeholder for a number that is known after the effects of a trip."""
 
     @property
     def first(self) -> int:
-        """The place of the first slot, behind carried storages and `done`."""
+        """The place of the first slot: the slots come after the carried storages and `done`."""
         return len(self.places) + (self.done is not None)
 
     def open_slots(self) -> None:
@@ -290,12 +293,12 @@ class _Carrying:
             self.slots[slot] = Input(kind.dtype, place, kind.shape, kind.weak, Token())
 
     def number(self) -> int:
-        """A number that no other region, index or copy of this trace has."""
+        """A number that this trace has given to no other region, index or copy."""
         self.following.regions += 1
         return self.following.regions
 
     def represented(self) -> list[Any]:
-        """The values with which a body is called: placeholders for the slots that change."""
+        """The carried values for a call of the body; slots that change are placeholders."""
         found = list(self.carried)
         self.memories.clear()
         for slot, node in self.slots.items():
@@ -311,12 +314,12 @@ class _Carrying:
         return found
 
     def note_mixed(self, kind: Kind, node: Node) -> None:
-        """Note that a number may be Python's, if its kind says so."""
+        """Note that a number may be a Python number in some trips, if its kind is mixed."""
         if kind.is_mixed and self.following.region is not None:
             self.following.region.mixed.add(node)
 
     def kept(self, values: Sequence[Any], made: Any) -> tuple[tuple[Any, ...], frozenset[int]]:
-        """The values that a body returned, and the slots that have other values than before."""
+        """The values that a body returned, and the slots whose values are not those in `values`."""
         found = tuple(made)
         if len(found) != len(self.carried):
             raise RegionRefused(
@@ -326,7 +329,7 @@ class _Carrying:
         return found, frozenset(k for k, unchanged in enumerate(same) if not unchanged)
 
     def grow(self, one: _Pass) -> bool:
-        """Carry the storages that a pass has written; True if one is new."""
+        """Carry the storages that a pass has written; True if a storage is new."""
         places, before = self.places, len(self.places)
         for storage, node in one.region.finals.items():
             if storage not in places and node is not storage.version:
@@ -342,7 +345,7 @@ class _Carrying:
         """The type of the value of a slot after a pass.
 
         Raises:
-            RegionRefused: it is no number, and no array that the pass has made.
+            RegionRefused: the value is neither a number nor an array that the pass has made.
         """
         value = one.returned[slot]
         found = kind_of(value)
@@ -361,11 +364,11 @@ class _Carrying:
         return found.replace(is_mixed=True) if is_mixed else found
 
     def has_more_trips(self, number: int) -> bool:
-        """True for a loop that surely has more trips, so that all arrays it moves are its own."""
+        """True if a loop surely has more than `number` trips; False for other regions."""
         return False
 
     def ends(self, one: _Pass, status: Input | None) -> dict[int, Node]:
-        """By its place, the last version of each carried memory that a pass has changed."""
+        """For each carried memory that a pass has changed, by place, the last version."""
         finals = [one.region.finals.get(s, node) for s, node in self.places.items()]
         before = self.places.values()
         found = {k: n for k, (n, o) in enumerate(zip(finals, before, strict=True)) if n is not o}
@@ -384,23 +387,23 @@ class _Carrying:
         return found
 
     def status(self, checked: bool) -> Input | None:
-        """The placeholder of the truth that all checks hold, if there are any."""
+        """The placeholder of the truth that all checks hold; None without checks."""
         place = self.first + len(self.slots)
         return Input(BOOL, place, (), False, Token()) if checked else None
 
     def placeholders(self, status: Input | None) -> list[Input]:
-        """The placeholders of all that is carried, in order."""
+        """The placeholders of all carried storages, numbers and arrays, in order of place."""
         done = [] if self.done is None else [self.done]
         found = [*self.places.values(), *done, *self.slots.values()]
         return found if status is None else [*found, status]
 
     def note_failing(self, node: Op, passes: Sequence[_Pass]) -> None:
-        """Have the region computed even if nothing reads it, if a step in it may raise an error."""
+        """Have the region computed even if it is not read, if a step in it may raise an error."""
         if any(one.region.failing for one in passes):
             self.following.may_fail.append(node)
 
     def note_conditional(self, passes: Sequence[_Pass], is_conditional: bool = False) -> None:
-        """Note for the region around that it has a loop with a condition, and no other end."""
+        """Note in the enclosing region that it has a loop that only a condition ends."""
         inside = any(one.region.has_conditional for one in passes)
         if self.following.region is not None and (is_conditional or inside):
             self.following.region.has_conditional = True
@@ -420,7 +423,7 @@ class _Carrying:
         return found + ([self.copied(holds)] if status else [])
 
     def in_memory(self, node: Node) -> Node:
-        """The version of a storage, or a copy where another storage may have the same node."""
+        """The version of a storage; a copy if another storage may have the same node."""
         root = root_of(node)
         own = isinstance(root, Input) or (isinstance(root, Saved) and root.number < 0)
         return node if own else self.copied(node)
@@ -432,9 +435,9 @@ class _Carrying:
         return Saved(node.dtype, SAVE, None, *parts, number=-self.number())
 
     def results(self, made: Sequence[Written], status: bool, bound: bool) -> list[Any]:
-        """The carried values after the region; storages get their versions.
+        """The carried values after the region; each carried storage gets its next version.
 
-        Names that were unbound stay so unless `bound`: the region may have had no trip.
+        A name that was unbound stays unbound unless `bound`, since there may have been no trip.
         """
         for storage, version in zip(self.places, made, strict=False):
             storage.write(partial(_next, version))
@@ -475,7 +478,7 @@ class _Loop(_Carrying):
         self.index = None if span is None else Symbol(f"l{self.number()}", INDEX)
 
     def traced_with_index(self) -> tuple[Any, ...]:
-        """The last index, UNBOUND where it is not known, and the carried values after the loop."""
+        """The last index (UNBOUND if not known), and the carried values after the loop."""
         before = self.scope.indices
         if self.span is None:
             return UNBOUND, *self.traced()
@@ -515,13 +518,14 @@ class _Loop(_Carrying):
         return _Pass(region, tuple(values), returned, changed, truth, asked)
 
     def has_more_trips(self, number: int) -> bool:
-        """True if the number of trips, which becomes a guard, is known and larger."""
+        """True if the number of trips is known and larger than `number`; a guard records this."""
         return self.has_trips and self.span is not None and self.span[2] > number
 
     def outer_checks(self) -> list[Node]:
-        """The checks so far of the regions around a loop with a condition.
+        """The checks, up to now, of the regions around a loop with a condition.
 
-        Where one has failed, the values of the condition may never end the loop.
+        If one of these checks has failed, the condition is computed from wrong values and may stay
+        true for ever.
         """
         found, region = list[Node](), self.following.region
         while self.span is None and region is not None:
@@ -614,9 +618,9 @@ class _Branch(_Carrying):
         raise RegionRefused("written arrays that do not settle")
 
     def ended(self, ending: Sequence[bool]) -> list[Any]:
-        """The values after the side that does not end the call, as a check that this one is run.
+        """The carried values after the side that does not end the call; a check requires this side.
 
-        Values of this side are then computed in any trip.
+        The values of this side are computed in every trip.
         """
         region = self.following.region
         if region is None:
@@ -662,7 +666,7 @@ class _Branch(_Carrying):
         return self.results(written_versions(node), checked, True)
 
     def operands(self, status: bool, holds: Node) -> list[Node]:
-        """As for all regions; the cells of slots get values on either side."""
+        """The operands, with zeros for all slots: each side writes its own values into them."""
         self.carried, given = (UNBOUND,) * len(self.carried), self.carried
         found = super().operands(status, holds)
         self.carried = given
@@ -670,7 +674,7 @@ class _Branch(_Carrying):
 
 
 def note_status(following: Following, scope: Scope, status: Node) -> None:
-    """Require a truth, as that all checks of a region held; else NumPy answers the call."""
+    """Require that the truth of all checks of a region holds; if not, NumPy answers the call."""
     if following.region is not None:
         following.region.checks.append(status)
         return
@@ -684,7 +688,7 @@ def _next(version: Node, before: Node) -> Node:
 
 
 def _is_unchanged(old: Any, new: Any) -> bool:
-    """True if a value after a trip is the value before it."""
+    """True if a value after a trip equals the value before the trip."""
     if new is old:
         return True
     if issubclass(type(old), SymbolicInt) and issubclass(type(new), SymbolicInt):

@@ -1,7 +1,8 @@
-"""NumPy's functions that make arrays, as a followed function calls them: the arrays are traced.
+"""NumPy's functions that make arrays, called by a followed function: the arrays are traced.
 
-So `o = np.zeros(x.shape); o[1:-1] = x[1:-1]` writes into a traced array. What the table does not
-make (object arrays, Fortran order), and calls while nothing is followed, go to NumPy.
+So `o = np.zeros(x.shape); o[1:-1] = x[1:-1]` writes into a traced array. NumPy itself makes the
+arrays that the table cannot make (object arrays, Fortran order), and all arrays while no function
+is followed.
 """
 
 from __future__ import annotations
@@ -83,7 +84,7 @@ def _from_function(
 
 
 def _ndarray(shape: Any, dtype: Any = float, *args: Any, **kwargs: Any) -> Any:
-    """An array as by `np.ndarray`; without memory from elsewhere it is that of `np.empty`."""
+    """An array as made by `np.ndarray`; without a given buffer it is the array of `np.empty`."""
     if args or kwargs.keys() - {"order"}:
         return np.ndarray(shape, dtype, *args, **kwargs)
     return CREATORS[np.empty](shape, dtype, kwargs.get("order") or "C")
@@ -102,7 +103,7 @@ _MATHEMATICAL: Final = """
 
 
 def _of_numbers(function: Maker) -> Maker:
-    """Wrap a function of `math`: it stays traced for computed numbers, if it can."""
+    """Wrap a function of `math`: for computed numbers, the result is traced if possible."""
     of_values = square_root if function is math.sqrt else function
 
     @functools.wraps(function)
@@ -137,7 +138,7 @@ CREATORS: Final[dict[Any, Maker]] = {
         if function is not None
     },
 }
-"""Our functions by NumPy's, and by Python's where they ask for plain numbers."""
+"""For functions of NumPy and Python, our functions that make traced arrays or numbers."""
 GRIDS: Final = (np.mgrid, np.ogrid)
 """NumPy's objects that are indexed to make an array, as `np.mgrid[:3]`."""
 
@@ -148,7 +149,7 @@ def represented(value: Any) -> Any:
 
 
 def generator_for(generator: Any) -> Any:
-    """The object that stands for a random generator; it is imported now, as few functions draw."""
+    """The object that stands for a random generator; its module is imported on first use."""
     return lazy_import("axiomjit.tracing.traced_random").TracedGenerator(generator)
 
 
@@ -180,7 +181,7 @@ class _TracedGrid:
 
 
 def replacement(function: Any) -> Maker | None:
-    """Our function for one that makes arrays, asks for lengths or draws numbers; None for others.
+    """Our function in place of one that makes arrays, asks for lengths or draws numbers; else None.
 
     Args:
         function: A function of NumPy or of Python's library.

@@ -1,9 +1,9 @@
 """External calls: NumPy functions that the program calls, and their results' shapes and dtypes.
 
-A function is first called with small arrays of different lengths and values; the lengths of its
-results are inferred as functions of the lengths of its operands. If that fails, it is called once
-with the values of this call, whose lengths then decide. The program compares the shapes and dtypes
-of each call.
+A function is first called with small arrays of different lengths and values. The lengths of its
+results are inferred from these calls as functions of the lengths of its operands. If that fails,
+the function is called once with the values of the traced call, and the lengths of those results are
+used. The program compares the shapes and dtypes of the results in each call.
 """
 
 from __future__ import annotations
@@ -63,20 +63,20 @@ Lengths = Mapping[Symbol, int]
 Given = tuple[list[object], Structure]
 
 PROBES: Final = 4
-"""Calls with small arrays."""
+"""The number of calls with small arrays."""
 ATTEMPTS: Final = 24
 SHORTEST: Final = 5
 LONGEST: Final = 24
-"""The lengths of small arrays; shorter ones could equal constants by chance."""
+"""Small arrays have lengths of SHORTEST to LONGEST - 1; shorter ones could equal constants."""
 MOST_ELEMENTS: Final = 2**22
-"""Most elements of an array for a probe."""
+"""The most elements of an array in a probe with small lengths."""
 MOST_NOW: Final = 2**20
-"""Most elements of an array for the probe with the lengths of this call."""
+"""The most elements of an array in the probe with the lengths of the traced call."""
 NUMBERS: Final = (bool, int, float, complex)
 
 
 class Written(Record):
-    """Stands in a result for the array that the function was given to write into, by number."""
+    """Stands in a result for the written argument with this number, which the function returns."""
 
     number: int
 
@@ -109,26 +109,26 @@ def infer_by_probe(call: ExternalCall, operands: Sequence[Node]) -> ProbedCall:
 
 
 def _needs_given(call: ExternalCall, operands: Sequence[Node]) -> bool:
-    """True for integers that LAPACK uses as positions in memory without a check, as pivots."""
+    """True if LAPACK gets integers (pivots), which are positions in memory and are not checked."""
     return call.name.startswith("scipy.linalg.") and any(is_integer(n.dtype) for n in operands)
 
 
 _lock: Final = new_lock()
-"""Held while a function is tried: filters of warnings belong to all threads."""
+"""Held while a function is tried: the filters of warnings belong to all threads."""
 
 
 @contextmanager
 def _quietly() -> Iterator[None]:
-    """A block that gives no warnings: the program will give those of this call."""
+    """A block without warnings: the program will give the warnings of the call."""
     with _lock, np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
 
 
 def _assignments(operands: Sequence[Node]) -> Iterator[Lengths]:
-    """Lengths of small arrays for which all guards recorded so far hold, then those of this call.
+    """Lengths of small arrays for which all recorded guards hold, then the lengths of this call.
 
-    The latter tell where lengths of results follow another rule than those of small arrays.
+    The lengths of this call show whether the results of larger arrays follow another rule.
     """
     scope = current_scope()
     every = symbols_in(*(length for node in operands for length in node.shape))
@@ -150,7 +150,7 @@ def _assignments(operands: Sequence[Node]) -> Iterator[Lengths]:
 
 
 def _are_small(operands: Sequence[Node], lengths: Lengths, most: int) -> bool:
-    """True if there are operands of these lengths, with no more elements than that each."""
+    """True if no length is negative, and no operand has more than `most` elements."""
     sizes = [evaluate(n, lengths) for node in operands for n in node.shape]
     whole = [evaluate(product(node.shape), lengths) for node in operands]
     return min(sizes, default=0) >= 0 and max(whole, default=0) <= most
@@ -211,7 +211,7 @@ def refusal(
 def _related(
     call: ExternalCall, operands: Sequence[Node], tried: Sequence[tuple[Lengths, Any, Given]]
 ) -> ProbedCall | None:
-    """The call with result lengths as functions of the operands' lengths; None if unknown."""
+    """The call, with result lengths as functions of operand lengths; None if none are found."""
     varied = any(length.constant is None for node in operands for length in node.shape)
     if len(tried) < (3 if varied else 1):
         return None
@@ -287,10 +287,11 @@ def _now(leaf: Any) -> object:
 def _probe_operands(name: str, operands: Sequence[Node], are_needed: bool) -> list[Array]:
     """The operands' values in this call; similar values if they are not known and not needed.
 
-    Random numbers are not known, nor are arrays whose lengths differ from the assumed ones.
+    The values of random numbers, and of arrays whose lengths are not the assumed ones, are not
+    known.
 
     Raises:
-        UnsupportedError: the lengths are not known either, or the values are needed.
+        UnsupportedError: a length of an operand is not known, or a value is needed and not known.
     """
     following, scope = current(), current_scope()
     counting = Scope(scope.values)
@@ -319,7 +320,7 @@ PLAIN_VALUES: Final = (None, Ellipsis, np._NoValue)
 OF_DTYPES: Final = frozenset(
     {np.iscomplexobj, np.isrealobj, np.result_type, np.can_cast, np.common_type}
 )
-"""Functions of dtypes alone, which read no elements."""
+"""Functions that read only the dtypes of arrays, not the elements."""
 WRITING: Final = frozenset(
     {
         *(np.put, np.place, np.putmask, np.fill_diagonal, np.put_along_axis),
@@ -417,7 +418,7 @@ def _kind(value: Any) -> str:
 
 
 class Kept(Record):
-    """An argument of the function that is this object in each call."""
+    """An argument of the function that is the same object in each call."""
 
     value: object
 
@@ -426,9 +427,9 @@ class Kept(Record):
 
 
 class OnCopies:
-    """A form of a function that may write into arrays: it gets copies of its arguments.
+    """A form of a function that may write into arrays: the function gets copies of its arguments.
 
-    Functions in Fortran write into read-only arrays, too.
+    A function in Fortran may write even into read-only arrays.
     """
 
     def __init__(self, function: Function, written: Sequence[Sequence[int]] = ()) -> None:
@@ -436,8 +437,8 @@ class OnCopies:
 
         Args:
             function: The function.
-            written: For each array that the function writes into its places among the leaves of
-                the arguments.
+            written: For each array that the function writes into, the places of this array among
+                the leaves of the arguments.
         """
         self._function, self._written = at_users_line(function), written
 
@@ -464,9 +465,9 @@ class OnCopies:
 
 
 class OrOnCopies:
-    """A form of a function that gets copies of arrays if it refuses read-only ones.
+    """A form of a function that gets copies of its arrays if it refuses read-only arrays.
 
-    Functions in Cython often do so, though they write into none.
+    Functions in Cython often refuse them, even if they write into no array.
     """
 
     def __init__(self, function: Function) -> None:
@@ -495,10 +496,11 @@ def call_on_copies(
     overwritten: Sequence[Any],
     represented: Represented,
 ) -> object:
-    """As `call_externally`, of a function that writes into some of its arguments.
+    """The results of a function that writes into some of its arguments, as an external call.
 
-    It leaves results in arrays that are `written`, and anything in those that are `overwritten`:
-    what, depends on how they lie in memory. So the program does not use the latter any more.
+    The function leaves results in the arrays `written`, and undefined values in the arrays
+    `overwritten`, since these values depend on the memory layout. So the program does not use the
+    arrays `overwritten` after the call.
 
     Raises:
         UnsupportedError: an overwritten array is an argument of the traced function, or from
@@ -530,10 +532,10 @@ def call_on_copies(
 
 
 def _places_of(target: Any, given: Sequence[Any], name: str) -> list[int]:
-    """The places among the arguments of an array that is written.
+    """The places, among the arguments, of an array that is written.
 
     Raises:
-        UnsupportedError: another argument is another part of the same memory.
+        UnsupportedError: another argument shows another part of the memory of this array.
     """
     found = []
     for place, one in enumerate(given):
@@ -545,7 +547,7 @@ def _places_of(target: Any, given: Sequence[Any], name: str) -> list[int]:
 
 
 class MutatedOperand:
-    """A pure form of a function that changes its first array: it returns a changed copy."""
+    """A pure form of a function that changes its first array: a changed copy is returned."""
 
     def __init__(self, function: Function) -> None:
         self._function = function
@@ -574,7 +576,7 @@ def _write(function: Function, name: str, args: Sequence[Any], kwargs: dict[str,
 
 
 def of_dtypes(function: Function, name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> object:
-    """The result of a function that reads dtypes only, of arrays of ones."""
+    """The result of a function that reads only dtypes, computed for arrays of ones."""
     call, operands = bound_call(function, name, args, kwargs)
     samples = [np.ones((1,) * len(node.shape), node.dtype) for node in operands]
     leaves, structure = call.of(samples)

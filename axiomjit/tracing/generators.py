@@ -29,4 +29,4 @@ def is_generator_class(kind: type) -> bool:
 
 
 class Represents:
-    """An object of ours that is given to the user's code in place of one of NumPy's."""
+    """An object of this package that is given to the user's code in place of an object of NumPy."""

@@ -15,15 +15,15 @@ from axiomjit.tracing.lengths import SymbolicNumber
 from axiomjit.tracing.tracer import Tracer
 
 LIMIT: Final = 20_000
-"""The most objects that are searched; a value hidden deeper is refused where it is used."""
+"""The most objects that are searched; a traced value hidden deeper is refused where it is used."""
 PLAIN: Final = (int, float, complex, str, bytes, type, ModuleType, CodeType, np.generic, Following)
 
 
 def traced_inside(value: object) -> Tracer | SymbolicNumber | None:
-    """The first traced array or length found: the value itself, or one it refers to; or None.
+    """The first traced array or length in a value and the objects it refers to; None without one.
 
-    No user code runs: objects report their references as to the garbage collector. Functions are
-    searched through closures and defaults.
+    No user code runs: the references of an object are those that the garbage collector sees.
+    Functions are searched through closures and defaults.
     """
     found = referred_by(value)
     return next((one for one in found if issubclass(type(one), Tracer | SymbolicNumber)), None)

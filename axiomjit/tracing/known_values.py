@@ -1,4 +1,4 @@
-"""Values of the call at hand, for a function that is followed for this call only."""
+"""The values of nodes in the traced call, for a function that is traced for this call only."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ class KnownValues:
     """The values of the nodes of one trace, each computed once."""
 
     def __init__(self, arguments: Callable[[], Sequence[object]], scope: Scope) -> None:
-        """Belong to a trace; `arguments` gives those of its call."""
+        """Belong to a trace; `arguments()` returns the arguments of the traced call."""
         self._arguments, self._scope = arguments, scope
         self._known: dict[Node, Node] = {}
 
     def __call__(self, node: Node) -> Any:
-        """The value of a node, an array or NumPy's number; None if it depends on random draws."""
+        """The value of a node, as NumPy's array or scalar; None if the node depends on draws."""
         order = post_order((node,), lambda n: () if n in self._known else n.children)
         if draws(order):
             return None

@@ -1,7 +1,8 @@
 """Memory layouts of traced arrays, as far as signatures hold them: `x.strides` and `x.flags`.
 
-Strides of arguments and of their views are known, those of computed arrays are not: later stages
-decide whether and how these are stored. Where a length is 1, a signature has no stride.
+The strides of arguments and of views of arguments are known. The strides of computed arrays are not
+known, since later stages decide whether and how these arrays are stored. A signature has no stride
+for a dimension of length 1.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ def strides_in_bytes(array: Array) -> tuple[int | SymbolicInt, ...]:
     """The strides of an array in bytes.
 
     Raises:
-        NeedsValuesError: they are not known.
+        NeedsValuesError: the strides are not known.
     """
     node = array.node
     root = root_of(views_on(node)[0])
@@ -41,7 +42,7 @@ def strides_in_bytes(array: Array) -> tuple[int | SymbolicInt, ...]:
 
 
 def _strides(array: Array, asked: str) -> Sequence[Dim]:
-    """The strides in elements; those where a length is 1 are any number."""
+    """The strides in elements; the stride of a dimension of length 1 may be any number."""
     node = array.node
     if not node.shape:
         return ()
@@ -60,7 +61,7 @@ def _unknown(array: Array, asked: str, seen: str) -> NeedsValuesError:
 
 
 def _is_dense(shape: Sequence[Dim], strides: Sequence[Dim]) -> bool:
-    """True if elements follow each other in C order; the compared lengths are guarded."""
+    """True if the elements lie without gaps in C order; each compared length becomes a guard."""
     if any(n == 0 for n in shape):
         return True
     dense = dim(1)
@@ -73,14 +74,14 @@ def _is_dense(shape: Sequence[Dim], strides: Sequence[Dim]) -> bool:
 
 
 def _settable(name: str) -> property:
-    """A flag that NumPy allows to set; setting it is refused."""
+    """A property for a flag that NumPy allows to set; setting the flag is refused."""
     return property(
         lambda self: self.__getattr__(name), lambda self, value: self.__setitem__(name, value)
     )
 
 
 class Flags:
-    """Represents `x.flags`; the flags that are known are read, and none is set."""
+    """Represents `x.flags`: known flags can be read, and no flag can be set."""
 
     __slots__ = ("_array",)
 
@@ -136,7 +137,7 @@ def _is_aligned(array: Array) -> bool:
 
 
 def _is_writable(array: Array) -> bool:
-    """True of an array that the function makes, unless it is seen through a read-only view."""
+    """True for an array that the function makes, unless the array is a read-only view."""
     if _is_outside(array):
         raise _unknown(array, "array.flags.writeable", "an array from outside the function")
     views = views_on(array.node)[1]
@@ -166,4 +167,4 @@ _KEYS: Final[dict[str, str]] = {
     **{"A": "aligned", "X": "writebackifcopy", "B": "behaved", "CA": "carray", "FA": "farray"},
     **{name.upper(): name for name in FLAG_NAMES - {"num"}},
 }
-"""The attributes by the keys of `x.flags[key]`."""
+"""For each key of `x.flags[key]`, the name of the attribute."""

@@ -1,6 +1,7 @@
-"""Symbolic numbers: lengths and integer arguments of a traced function, which other calls vary.
+"""Symbolic numbers: lengths and integer arguments, whose values may differ in other calls.
 
-Floats computed from them are symbolic, too: `1 / x.size`, `np.sqrt(x.size)`, `len(x) ** 0.5`.
+Floats that are computed from such numbers are symbolic, too: `1 / x.size`, `np.sqrt(x.size)`,
+`len(x) ** 0.5`.
 """
 
 from __future__ import annotations
@@ -33,18 +34,18 @@ from axiomjit.tracing.refusals import refuse_value
 MOST_FACTORS: Final = 4
 """The largest exponent of a power that stays symbolic."""
 LARGEST_EXPONENT: Final = 1000
-"""Powers of two up to this one are floats."""
+"""Powers of two up to this exponent are finite floats."""
 _FACTORED: Final = frozenset({"multiply", "divide", "sqrt", "cast", "power"})
-"""Primitives with a zero result only if an operand is zero."""
+"""Primitives whose result is zero only if an operand is zero."""
 
 
 class SymbolicNumber(ArrayValue[Any]):
     """A number with its value in this call and its dependence on the arguments.
 
     Arithmetic stays symbolic if a subclass can express its result, so that the program is valid for
-    other lengths. Everything else (comparisons, hashing, printing, functions that do not know it)
-    uses the value of this call and records a guard: for another value the function is traced again.
-    Only the trace that made it may use it.
+    other lengths. Every other operation (comparing, hashing, printing, a function that knows no
+    symbolic numbers) uses the value of this call and records a guard: for another value the
+    function is traced again. A symbolic number may be used only in the trace that has made it.
     """
 
     __slots__ = ("__weakref__", "_following")
@@ -55,11 +56,11 @@ class SymbolicNumber(ArrayValue[Any]):
         self._following = current()
 
     def concrete_value(self) -> Any:
-        """The value in this call, with a guard."""
+        """The value in this call; a guard requires the same value in later calls."""
         raise NotImplementedError
 
     def operand(self) -> Dim | Node:
-        """The Dim or node that computations record as operand."""
+        """The Dim or node that a computation with this number records as its operand."""
         raise NotImplementedError
 
     def _value(self, use: str) -> Any:
@@ -110,7 +111,7 @@ class SymbolicNumber(ArrayValue[Any]):
         return NotImplemented
 
     def _symbolic(self, name: str, *operands: Any) -> Any:
-        """The symbolic result of an operator; None if the result needs the values of lengths."""
+        """The symbolic result of an operator; None if only the values of the operands decide it."""
         if name == "pos":
             return self
         if name not in _FLOATS or not all(map(_is_real, operands)):
@@ -131,11 +132,12 @@ class SymbolicNumber(ArrayValue[Any]):
 
 
 class SymbolicInt(SymbolicNumber):
-    """An integer that depends on the arguments: a length, or an argument.
+    """An integer that depends on the arguments: a length, or an integer argument.
 
-    Sums, differences, products and floor quotients of integers are integers, other arithmetic gives
-    floats. `range` uses the value of this call. For `isinstance` it is an int. Once hashed it is a
-    plain number, so that it can be a key of a dictionary.
+    Sums, differences, products and floor quotients of integers are symbolic integers; other
+    arithmetic gives symbolic floats. `range` uses the value of this call. `isinstance(number, int)`
+    is true. A number that was hashed, for example as a key of a dictionary, is a plain number after
+    its trace.
     """
 
     __slots__ = ("_dim", "_number")
@@ -209,7 +211,7 @@ class SymbolicInt(SymbolicNumber):
         return super()._operate(name, *operands)
 
     def _symbolic(self, name: str, *operands: Any) -> Any:
-        """As in the base class; integer arithmetic and comparisons work on symbolic lengths."""
+        """The symbolic result of an operator; integer arithmetic and comparisons use Dims."""
         if name == "neg":
             return length(-self.dim)
         if name == "abs":
@@ -247,7 +249,7 @@ class SymbolicInt(SymbolicNumber):
         return None if made is None else SymbolicFloat(made)
 
     def _is_old(self) -> bool:
-        """True if it belongs to an earlier trace and was hashed; then it is a plain number."""
+        """True if the number was hashed in a trace that has ended; then it is a plain number."""
         return self._number is not None and not is_usable(self._following)
 
     def __repr__(self) -> str:
@@ -262,9 +264,9 @@ class SymbolicInt(SymbolicNumber):
 
 
 class SymbolicFloat(SymbolicNumber):
-    """A float computed from lengths and numbers: a Python float, or a NumPy one after a ufunc.
+    """A float computed from lengths and numbers: a Python float, or a NumPy float after a ufunc.
 
-    Sums, differences, products, quotients and roots of such floats are symbolic, too.
+    Sums, differences, products, quotients and roots of such floats are symbolic floats, too.
     """
 
     __slots__ = ("_node",)
@@ -304,7 +306,7 @@ class SymbolicFloat(SymbolicNumber):
         return self.node
 
     def concrete_value(self) -> Any:
-        """The value in this call; a guard is recorded for each length in it."""
+        """The value in this call; a guard is recorded for each length in the float."""
         for node in post_order((self.node,)):
             if isinstance(node, LengthNode):
                 SymbolicInt(node.length).concrete_value()
@@ -345,13 +347,13 @@ class SymbolicFloat(SymbolicNumber):
 
 
 def _is_chosen(value: Dim) -> bool:
-    """True if a number depends on masks, whose counts are not known in the trace."""
+    """True if a number depends on the counts of masks, which are not known in the trace."""
     chosen = data_dependent_in(value)
     return bool(chosen) and not chosen <= current_scope().computed.keys()
 
 
 def _asked(name: str, *operands: Any) -> bool | None:
-    """The outcome of a comparison if a mask decides one of its numbers; else None."""
+    """The outcome of a comparison if a number in it depends on a mask; else None."""
     if not all(map(_is_integer, operands)):
         return None
     left, right = (dim(unwrap(value)) for value in operands)
@@ -363,7 +365,7 @@ def _asked(name: str, *operands: Any) -> bool | None:
 
 
 def _computed(ufunc: np.ufunc, *operands: Any) -> Node | None:
-    """The node of a ufunc of numbers if it is a float; else None, and their values are needed."""
+    """The node of a ufunc of numbers if the node is a float; else None."""
     if ufunc not in UFUNCS or not all(map(_is_real, operands)):
         return None
     with suppress(AxiomError, ArithmeticError):
@@ -381,14 +383,14 @@ def _is_real(value: object) -> bool:
 
 
 def known_numbers(value: Any) -> Any:
-    """The value of a symbolic number, also in tuples and lists; other values unchanged."""
+    """The value of a symbolic number, also inside tuples and lists; other values are unchanged."""
     if isinstance(value, tuple | list):
         return type(value)(map(known_numbers, value)) if not hasattr(value, "_fields") else value
     return value.concrete_value() if issubclass(type(value), SymbolicNumber) else value
 
 
 def unwrap(value: Any) -> Any:
-    """The operand of a symbolic number, also in tuples, lists, slices; other values unchanged."""
+    """The operand of a symbolic number, also in tuples, lists, slices; or the unchanged value."""
     if issubclass(type(value), SymbolicNumber):
         return value.operand()
     if isinstance(value, slice):
@@ -426,7 +428,7 @@ _INTEGERS: Final = frozenset({"add", "sub", "mul", "floordiv", "mod", *COMPARISO
 
 
 def _of_values(name: str, *operands: Any) -> Any:
-    """Apply an operator to the values that its operands have in this call."""
+    """Apply an operator to the values that the operands have in this call."""
     function = divmod if name == "divmod" else getattr(operator, f"__{name}__")
     return function(*map(known_numbers, operands))
 
@@ -444,7 +446,7 @@ def _is_nonzero(value: Any) -> bool:
 
 
 def _is_made_of(value: Any, holds: Callable[[Any], bool]) -> bool:
-    """True if `holds` is true for all factors of a number; for lengths a guard is recorded."""
+    """True if `holds` is true for each factor of a number; each length in it records a guard."""
     if isinstance(value, LengthNode):
         return holds(value.length)
     if isinstance(value, Scalar):
@@ -456,7 +458,7 @@ def _is_made_of(value: Any, holds: Callable[[Any], bool]) -> bool:
 
 
 def converted(kind: type, value: Any) -> Any:
-    """`float(value)` or `int(value)` of a symbolic or computed number; None if refused."""
+    """`float(value)` or `int(value)` of a symbolic or computed number; None if it is refused."""
     if issubclass(type(value), TracedValue):
         return lazy_import("axiomjit.tracing.python_numbers").converted(kind, value)
     if kind is int and issubclass(type(value), SymbolicInt):
@@ -469,7 +471,7 @@ def converted(kind: type, value: Any) -> Any:
 
 @functools.wraps(math.sqrt)
 def square_root(value: Any, /) -> Any:
-    """Return `math.sqrt(value)`, which is symbolic for a positive symbolic number."""
+    """Return `math.sqrt(value)`; the result for a positive symbolic number is symbolic."""
     if not issubclass(type(value), SymbolicNumber) or not _is_positive(unwrap(value)):
         return math.sqrt(value)
     return SymbolicFloat(elementwise(PRIMITIVES["sqrt"], as_node(unwrap(value), "sqrt")))

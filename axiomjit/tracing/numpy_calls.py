@@ -1,6 +1,6 @@
 """Calls of NumPy's ufuncs and functions with traced arrays: by rules, or as external calls.
 
-Calls that NumPy runs are in `external_calls`, which is imported by the first of them.
+The module `external_calls` handles the external calls; the first such call imports it.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ from axiomjit.tracing.writes import store_result, ufunc_at
 
 Function = Callable[..., Any]
 Represented = Callable[[Node, bool], Any]
-"""A function from a node to the object that represents it, an array or number."""
+"""A function from a node to the object that represents the node, an array or a number."""
 
 MISFITS: Final = (TypeError, AttributeError, KeyError, AssertionError)
-"""Errors of NumPy rules for arguments of kinds that they do not accept."""
+"""The errors that NumPy rules raise for arguments of kinds that the rules do not accept."""
 OUTSIDE: Final = frozenset(
     {
         *(np.save, np.savez, np.savez_compressed, np.savetxt),
@@ -64,7 +64,7 @@ def may_be_external(function: Function) -> bool:
 
 
 def misfit(name: str, args: Sequence[Any], error: Exception) -> UnfollowedError:
-    """The error for arguments that the rule of a function does not accept, though NumPy may."""
+    """The error for arguments that the rule of a function refuses, though NumPy may take them."""
     made = UnfollowedError(
         describe_call(name, *map(node_of, args)),
         "arguments of kinds that are not compiled",
@@ -83,7 +83,7 @@ def or_external_call(
     kwargs: dict[str, Any],
     represented: Represented,
 ) -> object:
-    """The result of a NumPy rule; if it refuses, that of an external call of the function."""
+    """The result of a NumPy rule; if the rule refuses, the result of an external call."""
     following = current()
     if following is None or not may_be_external(function):
         try:
@@ -118,7 +118,7 @@ def call_externally(
     kwargs: dict[str, Any],
     represented: Represented,
 ) -> object:
-    """Call a function externally; the first call imports `external_calls`, which does this."""
+    """Call a function externally, with `external_calls`, which the first call imports."""
     made: object = lazy_import("axiomjit.tracing.external_calls").call_externally(
         function, name, args, kwargs, represented
     )
@@ -126,9 +126,9 @@ def call_externally(
 
 
 LOOPS: Final = ("dtype", "signature", "sig", "casting")
-"""Options that choose the loop."""
+"""Options that choose the inner loop of a ufunc, which decides the dtypes."""
 OF_CORES: Final = frozenset({"axes", "keepdims"})
-"""Options of ufuncs of vectors and matrices that NumPy's own calls take."""
+"""Options of `matmul` and similar ufuncs with which NumPy itself computes the ufunc."""
 NAMES: Final = {"sig": "signature"}
 
 
@@ -140,10 +140,10 @@ def called_ufunc(
     options: dict[str, Any],
     represented: Represented,
 ) -> object:
-    """The result of a ufunc, or of its method `outer` or `at`; in `out` if given.
+    """The result of a ufunc, or of its method `outer` or `at`; written into `out` if given.
 
     Raises:
-        UnsupportedError: neither a rule nor NumPy computes it with these options.
+        UnsupportedError: neither a rule nor NumPy computes the ufunc with these options.
     """
     if method == "at":
         at = partial(_at, ufunc)
@@ -194,7 +194,7 @@ def called_ufunc(
 
 
 def _refuse_options(name: str, options: dict[str, Any]) -> None:
-    """Refuse options of a ufunc, other than those that say nothing."""
+    """Refuse the options of a ufunc, except options that do not change the result."""
     for option, value in options.items():
         if option != "subok" and not (option == "order" and value in (None, "K")):
             raise refuse(name, option, value)
@@ -237,7 +237,7 @@ def _mask(value: object, name: str) -> Node:
 
 
 def _stretched(node: Node, where: Node | None, name: str) -> Node:
-    """The result, broadcast to the mask's shape; where the mask is false elements are undefined."""
+    """The result, broadcast to the shape of the mask; elements with a false mask are undefined."""
     if where is None:
         return node
     shape = builder.broadcast_shapes([node.shape, where.shape], name, node, where)
@@ -275,7 +275,7 @@ def piecewise(
 
 
 def _conditions(condlist: Any, node: Node, count: int) -> list[Node]:
-    """The mask of each function; one more function than conditions gets all other elements."""
+    """The mask of each function; a function without a condition gets all other elements."""
     first = None if np.isscalar(condlist) else condlist[0]
     if first is None or (not isinstance(first, list | np.ndarray) and node.shape):
         condlist = [condlist]

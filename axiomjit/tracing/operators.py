@@ -1,7 +1,7 @@
-"""Operators and operands of traced values, and the storages that they belong to.
+"""Operators and operands of traced values, and the storages of these values.
 
-A storage represents the memory of one array that a traced function makes. Its identity never comes
-from a node: `x + 1` written twice is one node and two arrays.
+A storage represents the memory of one array that a traced function makes. A node cannot identify
+the memory: if `x + 1` is written twice, both results have one node, but they are two arrays.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from axiomjit.tracing.refusals import note_asked, recorded, refuse_value
 
 
 class TracedStorage(VersionedStorage):
-    """The memory of one array, its views included.
+    """The memory of one array and its views.
 
     NumPy's `reshape` returns a view or a copy, depending on the memory layout of the array, which
-    is unknown for computed arrays. Such a result has its own storage, related to the array's: after
-    a write into one of them, the other cannot be used.
+    is unknown for a computed array. So the result of `reshape` has its own storage, related to the
+    storage of the array: after a write into one of the two, the other one cannot be used.
     """
 
     __slots__ = ("_doubt", "_maybe_same", "_read_by", "region")
@@ -57,15 +57,15 @@ class TracedStorage(VersionedStorage):
         return self.version is not self.root
 
     def relate(self, other: TracedStorage) -> None:
-        """Record that in NumPy the other storage may be the same memory."""
+        """Record that the other storage may be the same memory in NumPy."""
         self._maybe_same.append(other)
         other._maybe_same.append(self)
 
     def write(self, following: Callable[[Node], Node]) -> None:
-        """Make the next version; storages that may be the same memory become unusable.
+        """Make the next version; related storages, which may be the same memory, become unusable.
 
         Raises:
-            NeedsValuesError: steps read this memory as a part of an object.
+            NeedsValuesError: earlier steps read this memory as a part of an object.
         """
         if self._read_by is not None:
             self._refuse_write(self._read_by)
@@ -81,13 +81,13 @@ class TracedStorage(VersionedStorage):
             )
 
     def _note_write(self) -> None:
-        """Tell the region whose body is followed of a write, before it is done."""
+        """Tell the followed region, before a write, that this storage is written."""
         following = current()
         if following is not None and following.region is not None:
             following.region.note_write(self)
 
     def state(self) -> tuple[Node, NeedsValuesError | None]:
-        """The current version, and the reason why it cannot be used, for `put_back`."""
+        """The current version, and the reason why the storage cannot be used (or None)."""
         return self.version, self._doubt
 
     def put_back(self, state: tuple[Node, NeedsValuesError | None]) -> None:
@@ -96,14 +96,14 @@ class TracedStorage(VersionedStorage):
         super().write(lambda _: version)
 
     def related(self) -> list[TracedStorage]:
-        """This storage, and those that may be the same memory."""
+        """This storage, and the storages that may be the same memory."""
         found = [self]
         for one in found:
             found += (other for other in one._maybe_same if other not in found)
         return found
 
     def end(self, name: str) -> None:
-        """Record that a function leaves undefined values in this memory: no later use is right."""
+        """Record that a function leaves undefined values in this memory: later uses are refused."""
         where = user_location() or "an earlier line"
         for one in self.related():
             one._doubt = NeedsValuesError(
@@ -113,7 +113,7 @@ class TracedStorage(VersionedStorage):
             )
 
     def keep(self, name: str) -> None:
-        """Record that steps read this memory as a part of an object, so that no write is right.
+        """Record that steps read this memory as a part of an object: later writes are refused.
 
         Raises:
             NeedsValuesError: the memory was written before.
@@ -138,7 +138,7 @@ class TracedStorage(VersionedStorage):
         super().write(lambda version: builder.elementwise(COPY, version))
 
     def current(self, node: Node) -> Node:
-        """As `VersionedStorage.current`.
+        """The current form of a node, as `VersionedStorage.current` gives it.
 
         Raises:
             NeedsValuesError: a write may have changed this storage; the memory layout decides.
@@ -150,19 +150,19 @@ class TracedStorage(VersionedStorage):
 
 
 def node_of(value: Any) -> object:
-    """The node of a traced array, the symbol of a length, lists of them; other values unchanged."""
+    """The node of a traced array, the Dim of a length, lists of these; or the unchanged value."""
     if isinstance(value, list | tuple | deque) and traced_in(value):
         return (tuple if isinstance(value, tuple) else list)(map(node_of, value))
     return value.node if issubclass(type(value), TracedValue) else unwrap(value)
 
 
 def traced_in(value: object) -> list[Any]:
-    """The traced arrays in nested lists and tuples, which may contain themselves."""
+    """The traced arrays in nested lists and tuples; a list may contain itself."""
     return [one for one in leaves_in(value) if issubclass(type(one), TracedValue)]
 
 
 def leaves_in(value: object) -> list[Any]:
-    """The leaves of nested lists and tuples, which may contain themselves."""
+    """The leaves of nested lists and tuples; a list may contain itself."""
     return [one for _, one in reachable((value,), _entries) if not _is_sequence(one)]
 
 
@@ -203,30 +203,30 @@ def result_of(row: Rule, args: Sequence[object], kwargs: dict[str, object]) -> M
 
 
 def _lengths(value: Any) -> Any:
-    """The value with its computed integers as lengths, also those in lists and tuples."""
+    """A value in which computed integers, also those in lists and tuples, are lengths."""
     if isinstance(value, list | tuple):
         return (tuple if isinstance(value, tuple) else list)(map(_lengths, value))
     return lazy_import("axiomjit.tracing.python_numbers").position(value)
 
 
 class TracedOperators(ArrayValue[Any], TracedValue):
-    """Operators of values that represent an array or number while a function is traced."""
+    """Operators of an object that represents an array or a number while a function is traced."""
 
     __slots__ = ()
 
     @property
     def is_array(self) -> bool:
-        """True if this represents an array, whose memory operators can write in place."""
+        """True if this object represents an array, whose memory operators can write in place."""
         raise NotImplementedError
 
     @property
     def node(self) -> Node:
-        """The node that is represented."""
+        """The node that this object represents."""
         raise NotImplementedError
 
     @property
     def storage(self) -> TracedStorage | None:
-        """The memory of an array; None for a number."""
+        """The storage of an array; None for a number."""
         raise NotImplementedError
 
     def represented(self, node: Node) -> Any:
@@ -235,7 +235,7 @@ class TracedOperators(ArrayValue[Any], TracedValue):
 
     @recorded
     def _operate(self, name: str, *operands: Any) -> Any:
-        """Apply an operator; unlike NumPy's functions it keeps Python numbers."""
+        """Apply an operator; Python numbers stay Python numbers, unlike in NumPy's functions."""
         if name in ("lt", "le", "gt", "ge"):
             _refuse_order(name, operands)
             if is_complex(self.node.dtype) and not any(map(_is_array, operands)):
@@ -261,7 +261,7 @@ class TracedOperators(ArrayValue[Any], TracedValue):
         return super()._operate(name, *operands)
 
     def _operate_in_place(self, name: str, other: Any) -> Any:
-        """Write the result into this array; for a number, Python then uses the infix operator."""
+        """Write the result into this array; for a number, Python then calls the operator itself."""
         if not self.is_array:
             return NotImplemented
         if name == "matmul" and len(builder.as_node(node_of(other), "matmul").shape) < 2:
@@ -284,7 +284,7 @@ _NUMBERS: Final = TracedValue | SymbolicNumber | int | float | complex
 
 
 def _region() -> Any:
-    """The region whose body is followed, if any."""
+    """The region whose body is followed; None outside of bodies."""
     following = current()
     return None if following is None else following.region
 
@@ -298,7 +298,7 @@ def _numbers(*operands: object) -> Sequence[object]:
 
 
 def _python_kind(value: Any) -> type | None:
-    """The class of a Python number or of the number that a tracer stands for, else None."""
+    """The class of a Python number, or of the number that a tracer represents; else None."""
     if issubclass(type(value), TracedValue):
         return ELEMENT_TYPES[value.node.dtype].python if value.node.weak else None
     if issubclass(type(value), SymbolicNumber):
@@ -312,7 +312,7 @@ def _is_array(value: Any) -> bool:
 
 
 def _in_order(name: str, left: object, right: object) -> Node:
-    """A comparison of complex NumPy numbers: unlike that of arrays, a NaN decides in its part."""
+    """The result of comparing complex NumPy numbers: a NaN decides only in its own part."""
     (a, b), (c, d) = ([part_of(one, part) for part in ("real", "imag")] for one in (left, right))
     strict = "less" if name in ("lt", "le") else "greater"
     names = strict, OPERATOR_UFUNCS[name].__name__

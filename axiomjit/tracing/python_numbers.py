@@ -22,7 +22,7 @@ from axiomjit.tracing.operators import node_of
 from axiomjit.tracing.tracer import Tracer
 
 LARGEST: Final = 2.0**63
-"""Floats of this magnitude or more are no integers of 64 bits."""
+"""Floats of this magnitude or more are not converted to integers of 64 bits."""
 
 
 def converted(kind: type, value: Any) -> Any:
@@ -38,7 +38,7 @@ def converted(kind: type, value: Any) -> Any:
 
 
 def _holds(truth: Node) -> bool | None:
-    """The truth of a computed value in this call; in a loop or branch it is a check, and holds."""
+    """The truth of a computed value in this call; in a loop or branch a check requires True."""
     following = current()
     if following is None or following.region is None:
         return asked_truth(truth)
@@ -47,9 +47,9 @@ def _holds(truth: Node) -> bool | None:
 
 
 def _integer(node: Node) -> Any:
-    """A real number, truncated; None if it is not an integer of 64 bits.
+    """A real number, truncated; None if the number does not fit into an integer of 64 bits.
 
-    In a loop or branch it is a traced number, else a symbolic one.
+    In a loop or branch the result is a traced number, elsewhere a symbolic number.
     """
     if is_complex(node.dtype):
         return None
@@ -73,7 +73,7 @@ def _integer(node: Node) -> Any:
 
 
 def position(value: Any) -> Any:
-    """An end of a slice: a computed integer becomes a length; other values unchanged."""
+    """The start or stop of a slice: a computed integer as a length; other values are unchanged."""
     if not issubclass(type(value), Tracer) or value.node.shape or not is_integer(value.node.dtype):
         return value
     found = _integer(value.node)
@@ -81,7 +81,7 @@ def position(value: Any) -> Any:
 
 
 def rounded(value: Tracer, function: np.ufunc) -> Any:
-    """`math.floor(value)` and the like by a ufunc, an integer; None if refused."""
+    """The integer that a function like `math.floor` gives, by a ufunc; None if refused."""
     node = value.node
     if node.shape or is_complex(node.dtype):
         return None
@@ -89,9 +89,10 @@ def rounded(value: Tracer, function: np.ufunc) -> Any:
 
 
 def extreme(sign: str, values: Sequence[Any]) -> Any:
-    """`max(values)` or `min(values)` of numbers of one type; None if types or values decide it.
+    """`max(values)` or `min(values)` of numbers of one type; None if the type is not known.
 
-    In the body of a region a number may be Python's or NumPy's, of one dtype; it is NumPy's then.
+    In the body of a region, some numbers may be Python's and others NumPy's, of one dtype; then the
+    result is NumPy's.
     """
     following = current()
     region = None if following is None else following.region
@@ -113,7 +114,7 @@ def extreme(sign: str, values: Sequence[Any]) -> Any:
 
 
 def _number(value: Any, may_be_known: bool) -> Node | None:
-    """The node of a traced number, or of a known one of Python's; None for other values."""
+    """The node of a traced number, or of a known Python number; None for other values."""
     if issubclass(type(value), Tracer):
         return None if value.node.shape or value.is_array else value.node
     is_known = may_be_known and type(value) in (int, float)
@@ -128,11 +129,11 @@ def compared(ufunc: np.ufunc, left: Dim, right: Dim) -> bool | None:
 def mathematical(function: Callable[..., Any], args: Sequence[Any]) -> Any:
     """A function of `math` or `cmath` of computed numbers; None if refused.
 
-    Arguments and the result must be finite, which the program checks: otherwise Python's function
-    may raise an error.
+    The program checks that the arguments and the result are finite, since Python's function may
+    raise an error for other numbers.
 
     Raises:
-        ValueError, OverflowError: that of the function, for the values of this call.
+        ValueError, OverflowError: the function raises this error for the values of this call.
     """
     ufunc = PREDICATES.get(function) or FUNCTIONS.get(function)
     if ufunc not in UFUNCS or len(args) != ufunc.nin:
@@ -182,7 +183,7 @@ PREDICATES: Final[dict[Callable[..., Any], np.ufunc]] = {
     for name in ("isnan", "isinf", "isfinite")
     for module in (math, cmath)
 }
-"""The ufuncs by Python's functions that return bools."""
+"""For each function of `math` or `cmath` that returns a bool, the ufunc with the same results."""
 FUNCTIONS: Final[dict[Callable[..., Any], np.ufunc]] = {
     **{
         getattr(module, name): getattr(np, ufunc)
@@ -199,4 +200,4 @@ FUNCTIONS: Final[dict[Callable[..., Any], np.ufunc]] = {
     **{math.atan2: np.arctan2, math.pow: np.power},
     **{math.degrees: np.degrees, math.radians: np.radians},
 }
-"""The ufuncs by Python's functions, whose values they have up to their own errors."""
+"""For each function of `math` or `cmath`, the ufunc that agrees with it up to rounding errors."""

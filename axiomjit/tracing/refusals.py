@@ -1,4 +1,4 @@
-"""Refusals of traced arrays while a function is traced, kept until the function returns."""
+"""Refusals of operations on traced arrays, kept until the traced function returns."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 MOST_SEARCHED: Final = 1000
-"""The most values of a call that are searched for operands."""
+"""The most values of a call among which traced operands are searched."""
 VALUES: Final = frozenset(
     {
         *("item", "tolist", "tobytes", "tofile", "dump", "dumps"),
         *("hex", "is_integer", "as_integer_ratio", "bit_count"),
     }
 )
-"""Methods that return values of elements, which are unknown in a trace."""
+"""Methods that return the values of elements, which are unknown in a trace."""
 
 
 def recorded(method: Callable[P, R]) -> Callable[P, R]:
-    """Return the method; its refusals are raised at the end, even if user code catches them."""
+    """Return the method, wrapped: refusals are raised at the end, even if user code catches one."""
 
     @functools.wraps(method)
     def watched(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -57,7 +57,7 @@ def recorded(method: Callable[P, R]) -> Callable[P, R]:
 
 
 def _lines_of(args: object, kwargs: object) -> tuple[str, ...]:
-    """A line of a message for each traced operand of a call, in their order."""
+    """A line of a message for each traced operand of a call, in the order of the operands."""
     found = [one for _, one in reachable((args, kwargs), _entries, MOST_SEARCHED)]
     last = {id(one): one for one in reversed(found) if issubclass(type(one), WithoutValues)}
     return tuple(one.as_operand() for one in reversed(last.values()))
@@ -70,7 +70,7 @@ def _entries(path: Path, value: Any) -> Iterable[tuple[object, object]]:
 
 
 def traced(described: str) -> str:
-    """A traced value in a message: `a traced float64[3]`, `a traced Python float`."""
+    """The words for a traced value in a message: `a traced float64[3]`, `a traced Python float`."""
     return f"a traced {described.removeprefix('a ')}"
 
 
@@ -106,7 +106,8 @@ def refuse_write(asked: str, described: str, remedy: str) -> NoReturn:
 def refuse_outside(asked: str, place: object) -> NoReturn:
     """Refuse to write traced values into an array of known values.
 
-    If the function made the array, the function is traced again with this array traced.
+    If the traced function made the array, the function is traced again, and this array is traced
+    then.
 
     Raises:
         NotDispatchedError: always.
@@ -124,7 +125,7 @@ def refuse_method(name: str, described: str, compiled: Iterable[str]) -> NoRetur
 
     Raises:
         NeedsValuesError: the method returns values.
-        UnsupportedAttributeError: any other method.
+        UnsupportedAttributeError: the method or attribute returns no values.
     """
     if name in VALUES:
         remedy = "keep it an array, and call this outside the compiled function"
@@ -140,13 +141,13 @@ def refuse_method(name: str, described: str, compiled: Iterable[str]) -> NoRetur
 
 
 def value_of(value: Any) -> Any:
-    """The value of a traced array or number, an array or NumPy's number; None if not known."""
+    """The value of a traced array or number, as NumPy's array or scalar; None if not known."""
     late = lazy_import("axiomjit.tracing.computed_numbers")
     return late.value_if_known(value.node)
 
 
 class WithoutValues:
-    """Refuses operations that need the values of a represented array or number."""
+    """A base class that refuses operations which need the values of an array or number."""
 
     __slots__ = ()
 

@@ -1,7 +1,7 @@
 """Bodies of regions while they are followed: the writes of a pass, the types of carried values.
 
-A body is followed with placeholders for the values of any trip; `graph/closing.py` makes a graph of
-what was recorded.
+A body is followed with placeholders that stand for the values of any trip. `graph/closing.py` makes
+a graph of the recorded nodes.
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ from axiomjit.tracing.operators import TracedStorage, node_of
 from axiomjit.tracing.tracer import Tracer
 
 EXACT: Final = 2**53
-"""Integers up to this magnitude are floats."""
+"""Integers up to this magnitude are floats without a rounding error."""
 _LARGEST: Final = Scalar(FLOAT, FLOAT.type(2.0**63 - 2**12), False)
-"""A bound of integers of 64 bits that allows for the rounding of floats."""
+"""A bound for integers of 64 bits that allows for the rounding of floats."""
 FALSE: Final = Scalar(BOOL, np.bool_(False), False)
 _DEFAULT: Final = (BOOL, INT, FLOAT, COMPLEX)
 """The dtypes of Python's numbers, in the order of promotion."""
 
 
 class _Unbound:
-    """The value of a name that has none."""
+    """The class of UNBOUND, the value of a name that has no value."""
 
     __slots__ = ()
 
@@ -58,13 +58,13 @@ class _Unbound:
 
 
 UNBOUND: Final = _Unbound()
-"""Stands for a name without a value; the front end raises Python's error where it is read."""
+"""Stands for a name without a value; the front end raises Python's error if the name is read."""
 
 
 class RegionBody:
     """One pass through a body: the storages that it writes, and its checks.
 
-    A check is a truth that must hold in each trip; else the call is answered by NumPy.
+    A check is a truth that must hold in each trip; if a check fails, NumPy answers the call.
     """
 
     __slots__ = (
@@ -77,13 +77,13 @@ class RegionBody:
         self.mixed: set[Node] = set() if outer is None else outer.mixed
         """Numbers that may be Python's, though their types are NumPy's."""
         self.ends_call = False
-        """True if a check on the way through the body never holds, as at `raise`."""
+        """True if a check that the body always reaches never holds, as after `raise`."""
         self.has_conditional = False
-        """True if a loop inside has a condition, and no other end."""
+        """True if a loop inside the body ends only by its condition."""
         self.failing: list[object] = []
-        """The steps that may raise an error."""
+        """The steps of the body that may raise an error."""
         self.drawn: Node | None = None
-        """The last random draw."""
+        """The last random draw of the body."""
         self.finals: dict[TracedStorage, Node] = {}
         self._before: dict[TracedStorage, Any] = {}
 
@@ -100,9 +100,10 @@ class RegionBody:
         return region is self
 
     def checked(self, positions: Node, length: Dim) -> Node:
-        """Positions in an array, from its start; a check that all are within its length.
+        """Positions in an array, from its start; a check requires that all are within its length.
 
-        Where the check fails they are 0, so that memory is safe until NumPy answers the call.
+        Positions that fail the check are replaced by 0, so that memory is safe until NumPy answers
+        the call.
 
         Raises:
             RegionRefused: the array may be empty.
@@ -120,19 +121,19 @@ class RegionBody:
         return elementwise(WHERE, within, found, ZERO)
 
     def check(self, truth: Node) -> None:
-        """Require that a truth holds, or all truths of an array."""
+        """Require that a truth holds, or that all elements of an array of truths hold."""
         axes = tuple(range(len(truth.shape)))
         self.checks.append(fold(ALL_OF, truth, axes) if axes else truth)
 
     def end_call(self) -> None:
-        """Note that Python answers the call, if it gets here."""
+        """Note that Python answers the call if the program reaches this place."""
         self.checks.append(FALSE)
         self.ends_call = True
 
     def check_arithmetic(self, name: str, operands: Sequence[object], made: Node) -> None:
-        """Check that Python raises no error, and that its integer fits 64 bits.
+        """Check that Python would raise no error, and that an integer result fits 64 bits.
 
-        Numbers that may be Python's are checked as if they were.
+        A number that may be a Python number is checked like a Python number.
 
         Args:
             name: The operator.
@@ -152,7 +153,7 @@ class RegionBody:
             self.check(elementwise(PRIMITIVES["less"], size_, _LARGEST))
 
     def _stays_mixed(self, operands: Sequence[object], made: Node) -> bool:
-        """True if a result is Python's where its operands are."""
+        """True if a result is a Python number in each trip with Python numbers as operands."""
         nodes = [one for one in operands if isinstance(one, Node)]
         others = [one for one in nodes if one not in self.mixed]
         if len(others) == len(nodes) or not all(one.weak for one in others):
@@ -161,10 +162,10 @@ class RegionBody:
         return True
 
     def bits(self, name: str, *operands: object) -> Node:
-        """The result of an operator on the bits of Python's integers, which is one.
+        """The result of an operator on the bits of Python integers, as a Python integer.
 
         Raises:
-            RegionRefused: it shifts to the left, where Python's integers grow.
+            RegionRefused: the operator shifts to the left: Python integers may then exceed 64 bits.
         """
         if name == "lshift":
             raise RegionRefused("a shift of a Python integer to the left")
@@ -174,7 +175,7 @@ class RegionBody:
         return python_number(made)
 
     def end(self) -> None:
-        """Put all storages back as they were; `finals` has their last versions."""
+        """Put all storages back into their earlier states; `finals` keeps their last versions."""
         for storage, state in self._before.items():
             if not self.owns(storage):  # else the body may return it, with what is written
                 self.finals[storage] = storage.version
@@ -185,7 +186,7 @@ class RegionBody:
 def followed(
     following: Following, given: Mapping[TracedStorage, Node], draws: Node | None = None
 ) -> Iterator[RegionBody]:
-    """Follow a body, with placeholders as the versions of storages, and for the draw before.
+    """Follow a body; placeholders stand for versions of storages (`given`) and the last draw.
 
     Raises:
         RegionRefused: the body writes into memory that views of the function share.
@@ -213,7 +214,7 @@ def followed(
 
 
 def after_steps(*steps: object) -> Node:
-    """A number that is known once steps are done."""
+    """A number whose value is known only after the steps are done."""
     found: Node = Scalar(FLOAT, FLOAT.type(0), False)
     for node in (step for step in steps if isinstance(step, Node)):
         rank = len(node.shape)
@@ -228,7 +229,7 @@ def after_steps(*steps: object) -> Node:
 
 
 class Kind(Record):
-    """The type of a carried value: a number, weak if it is Python's, or an array bound anew.
+    """The type of a carried value: a number (weak if it is Python's), or a newly bound array.
 
     A mixed number is Python's in some trips and NumPy's in others.
     """
@@ -262,7 +263,7 @@ def _is_weak(value: SymbolicNumber) -> bool:
 
 
 def joined(first: Any, one: Kind, other: Kind) -> Kind:
-    """The type of a value that has either type; `first` is the value of the first one, if known.
+    """The type of a value that has either of two types; `first` is a value of type `one`, if known.
 
     Raises:
         RegionRefused: arithmetic in the joined type may differ from that in the first type.
@@ -288,7 +289,7 @@ def joined(first: Any, one: Kind, other: Kind) -> Kind:
 
 
 def truth_node(value: Any) -> Node | None:
-    """The node of a condition; None if it always holds."""
+    """The node of a condition; None if the condition always holds."""
     if value is True:
         return None
     node = as_node(node_of(value), "a condition")
@@ -298,19 +299,19 @@ def truth_node(value: Any) -> Node | None:
 
 
 def or_zeros(value: Any, kind: Kind) -> Any:
-    """A value, or the zeros in place of one that is not bound."""
+    """A value; zeros of the given kind in place of an unbound value."""
     if value is not UNBOUND:
         return value
     return Tracer(broadcast_to(Scalar(kind.dtype, kind.dtype.type(0), False), kind.shape))
 
 
 def stored_as(value: Any, kind: Kind) -> Node:
-    """A value in the type of its cell."""
+    """A value in the dtype of the cell that carries the value."""
     return cast(strong(as_node(node_of(value), "a carried value")), kind.dtype)
 
 
 def replaced(old: Node, value: Node) -> Node:
-    """The version of a storage after a value of its shape is written into all of it."""
+    """The next version of a storage, after a value of its shape replaces all elements."""
     place = identity(len(old.shape))
     return update(old, place, value, place, old.shape)
 
@@ -321,7 +322,7 @@ def applied(name: str, *operands: Node) -> Node:
 
 
 def all_true(*truths: Node) -> Node:
-    """The truth that all hold."""
+    """The truth that all given truths hold."""
     found = Scalar(BOOL, np.bool_(True), False) if not truths else truths[0]
     for one in truths[1:]:
         found = applied("logical_and", found, one)

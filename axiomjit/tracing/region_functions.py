@@ -1,6 +1,6 @@
-"""The functions for loops and branches, `fori_loop` and its like, as regions.
+"""The functions for loops and branches, such as `fori_loop`, traced as regions.
 
-One importer, `functions/loop_functions.py`, which stands before tracing.
+Only `functions/loop_functions.py` imports this module, when a region is traced.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from axiomjit.tracing.tracer import new_array
 
 
 def fori(lower: Any, upper: Any, body: Callable[..., Any], init: Any) -> Any:
-    """The loop of `fori_loop`; raises as `trace_loop`."""
+    """The value after the loop of `fori_loop`; raises the errors of `trace_loop`."""
     parts, structure = flatten_tree(init)
 
     def trip(index: Any, *values: Any) -> list[Any]:
@@ -33,7 +33,7 @@ def fori(lower: Any, upper: Any, body: Callable[..., Any], init: Any) -> Any:
 
 
 def repeated(asked: Callable[..., Any], body: Callable[..., Any], init: Any) -> Any:
-    """The loop of `while_loop`; raises as `trace_loop`."""
+    """The value after the loop of `while_loop`; raises the errors of `trace_loop`."""
     parts, structure = flatten_tree(init)
 
     def whole(values: Sequence[Any]) -> Any:
@@ -51,7 +51,7 @@ def repeated(asked: Callable[..., Any], body: Callable[..., Any], init: Any) -> 
 def branched(
     truth: Any, then: Callable[..., Any], otherwise: Callable[..., Any], operands: Sequence[Any]
 ) -> Any:
-    """The branch of `cond`; raises as `trace_cond`."""
+    """The value after the branch of `cond`; raises the errors of `trace_cond`."""
     with undone_if_refused() as (following, _), followed(following, {}):
         parts, structure = flatten_tree(then(*operands))
 
@@ -63,7 +63,7 @@ def branched(
 
 
 def _parts_of(value: Any, structure: Structure) -> list[Any]:
-    """The numbers and arrays in a value of this structure."""
+    """The numbers and arrays in a value, which must have this structure."""
     parts, found = flatten_tree(value)
     if found != structure:
         raise RegionRefused("a value whose structure changes")

@@ -1,8 +1,9 @@
 """Names of arrays that the body of a loop swaps or moves.
 
-Where names are swapped, trips are followed until the names are back; a loop with a condition asks
-for it between them, and a truth of the program tells how many trips it did since. Arrays
-that are moved on, as in `p, u = u, f(u, p)`, are copied: each name has memory of its own.
+If names are swapped, the body is followed several times, until each name has its first array again.
+A loop with a condition asks the condition between these trips, too; a number in the program counts
+the trips since the names last had their first arrays. An array that moves to another name, as in
+`p, u = u, f(u, p)`, is copied, so that each name has memory of its own.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ from axiomjit.tracing.region_bodies import UNBOUND
 from axiomjit.tracing.tracer import Tracer
 
 MOST_TRIPS: Final = 4
-"""The most trips of a body that are followed one after the other."""
+"""The most trips of a body that are followed in sequence as one trip."""
 
 
 class NamesSwapped(RegionRefused):
-    """Names of arrays have their arrays again after `trips` trips.
+    """The fact that names of arrays have their first arrays again after `trips` trips.
 
-    After one trip a name has the array that the name `taken` by it had before.
+    In one trip, each name gets the array that the name `taken[name]` had before the trip.
     """
 
     def __init__(self, trips: int, taken: Mapping[int, int]) -> None:
@@ -33,11 +34,11 @@ class NamesSwapped(RegionRefused):
 
 
 def swapped_names(before: Sequence[Any], after: Sequence[Any]) -> dict[int, int]:
-    """For names with the array of another name after a trip, the place of that name.
+    """For each name that gets the array of another name in a trip, the place of the other name.
 
     Args:
         before: The values of the names before a trip.
-        after: Their values after it.
+        after: The values of the names after the trip.
     """
     places = {id(value): k for k, value in enumerate(before) if is_array(value)}
     pairs = enumerate(zip(before, after, strict=True))
@@ -47,7 +48,7 @@ def swapped_names(before: Sequence[Any], after: Sequence[Any]) -> dict[int, int]
 def trips_until_back(taken: Mapping[int, int]) -> int:
     """The number of trips after which swapped names have their arrays again.
 
-    It is 1 if no names are swapped, or if the arrays are not back after MOST_TRIPS trips.
+    The number is 1 if no names are swapped, or if more than MOST_TRIPS trips are necessary.
     """
     trips = 1
     for name in taken:
@@ -61,12 +62,12 @@ def trips_until_back(taken: Mapping[int, int]) -> int:
 
 
 def moved_names(before: Sequence[Any], after: Sequence[Any], changed: Collection[int]) -> list[int]:
-    """The names that get the arrays of other names, which have these no more.
+    """The names that get an array which another name had before the trip and no longer has.
 
     Args:
         before: The values of the names before a trip.
-        after: Their values after it.
-        changed: The names whose values differ.
+        after: The values of the names after the trip.
+        changed: The places of the names whose values change in the trip.
     """
     left = [before[k] for k in changed if is_array(before[k])]
     return [k for k in changed if any(after[k] is one for one in left)]
@@ -84,17 +85,17 @@ def trace_in_turns(
     carried: Sequence[Any],
     trace: Callable[..., tuple[Any, ...]],
 ) -> tuple[Any, ...]:
-    """Follow a loop whose body is followed `trips` times; the last trips stand behind it.
+    """Trace a loop whose body is followed `trips` times as one trip; remaining trips stand behind.
 
     Args:
-        trips: The number of trips after which names are back.
+        trips: The number of trips after which each name has its first array again.
         span: The first index, the step and the number of trips.
-        body: The body of one trip, as for `trace_loop`.
+        body: The body of one trip, as `trace_loop` takes it.
         carried: The carried values.
-        trace: `trace_loop`.
+        trace: The function `trace_loop`.
 
     Raises:
-        RegionRefused: the loop cannot be a region, or has fewer trips.
+        RegionRefused: the loop cannot be a region, or has fewer than `trips` trips.
     """
     start, step, count = span
     rounds = count // trips
@@ -123,24 +124,25 @@ def trace_while_in_turns(
     trace: Callable[..., tuple[Any, ...]],
     branch: Callable[..., tuple[Any, ...]],
 ) -> tuple[Any, ...]:
-    """Follow a loop with a condition, whose body is followed several times; return its values.
+    """Trace a loop with a condition, whose body is followed several times; return its values.
 
-    A truth of the program tells which array a name has behind the loop.
+    Comparisons in the program find out which array each name has after the loop.
 
     Args:
         found: The names that are swapped.
-        body: The body of one trip, as for `trace_loop`.
+        body: The body of one trip, as `trace_loop` takes it.
         carried: The carried values.
-        tests: The condition before the first trip of a body, and before the others.
+        tests: The condition before the first of the trips that are followed as one, and the
+            condition before each other trip.
         trace: `trace_loop` for a loop with a condition.
-        branch: `trace_cond`.
+        branch: The function `trace_cond`.
 
     Raises:
         RegionRefused: the loop cannot be a region.
     """
 
     def named(values: Sequence[Any], turn: int) -> list[Any]:
-        """The values of names, of which swapped ones have the arrays after so many trips."""
+        """The values of all names, with the swapped arrays as they are after `turn` trips."""
         made, at = list(values), dict(zip(found.taken, found.taken, strict=True))
         for _ in range(turn):
             at = {name: found.taken[place] for name, place in at.items()}
@@ -149,7 +151,7 @@ def trace_while_in_turns(
         return made
 
     def from_turn(turn: int, values: Sequence[Any]) -> tuple[Any, ...]:
-        """The values after the trips from one on, with the arrays that names had at first."""
+        """The values after trip number `turn` and later trips, each array at its first name."""
         made = named(body(UNBOUND, *named(values, turn)), found.trips - turn - 1)
         turn += 1
         if turn == found.trips:

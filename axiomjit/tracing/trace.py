@@ -45,21 +45,23 @@ def take_results(
     is_outside: Callable[[object], bool],
     is_made: Callable[[object], bool] | None = None,
 ) -> tuple[tuple[Node, ...], Structure, Leaves]:
-    """The nodes of the results, the structure of containers, and each leaf's node or value.
+    """The nodes of the results, the structure of the return value, and a node or value per leaf.
 
-    A leaf is the number of a node, or a value (a Dim if it depends on lengths). A data-dependent
-    length is a node whose value becomes an `int`, and a Python float computed from lengths a node
-    whose value becomes a `float`.
+    A leaf is the number of a node, or a value (a Dim if the value depends on lengths). A
+    data-dependent length is a node whose value becomes an `int`. A Python float computed from
+    lengths is a node whose value becomes a `float`.
 
     Args:
         returned: The function's return value.
-        arguments: The inputs by the ids of their tracers.
-        is_outside: True of a container that exists outside the function: it is a value, not opened.
-        is_made: True of an instance that the function has made: it is made anew in each call.
+        arguments: The input of each argument, by the id of its tracer.
+        is_outside: Returns True for a container from outside the function, which is a value and is
+            not opened.
+        is_made: Returns True for an instance that the function has made; each call makes a new
+            instance.
 
     Raises:
         TraceError: a traced array belongs to another trace.
-        UnsupportedError: a traced array is inside an object that is no container.
+        UnsupportedError: a traced array is inside an object that is not a container.
     """
     values, structure = flatten_tree(
         returned,
@@ -92,7 +94,7 @@ def take_results(
 def _place(value: Tracer, node: Node, arguments: Mapping[int, Input]) -> OfArgument | type | None:
     """The argument whose memory a result has; None if the memory of the result is new.
 
-    For a Python number, the place is its type.
+    For a Python number, the function returns the type of the number.
     """
     if id(value) in arguments:
         return OfArgument(arguments[id(value)].position, True)
@@ -103,7 +105,7 @@ def _place(value: Tracer, node: Node, arguments: Mapping[int, Input]) -> OfArgum
 
 
 def _array_of_its_own(value: Tracer, owners: dict[Node, object]) -> Node:
-    """The node of a result, or a copy if another result has that node: they are two arrays."""
+    """The node of a result; a copy if another result, a different array, has this node."""
     node, storage = value.node, value.storage
     if storage is None:
         # A number has no memory that a later write could change.
@@ -117,7 +119,7 @@ def _array_of_its_own(value: Tracer, owners: dict[Node, object]) -> Node:
 
 
 def _check_holds_none(value: object) -> None:
-    """Refuse to return an object that is no container with a traced value inside."""
+    """Refuse to return an object with a traced value inside if the object is not a container."""
     if isinstance(value, SymbolicNumber):
         return
     if isinstance(value, Coroutine):
@@ -146,8 +148,8 @@ class Trace(Record):
     """A traced function: its graph, and the structure of its return value.
 
     `leaves` has one entry per leaf of the structure: the number of a graph output, or a value that
-    depends on no array (a Dim if it depends on lengths). `decisions` are the comparisons that
-    computed numbers decided.
+    depends on no array (a Dim if the value depends on lengths). `decisions` are the comparisons of
+    computed numbers on which the trace depends.
     """
 
     graph: Graph
@@ -167,17 +169,17 @@ def trace(
 
     Args:
         call: The function, called once with the sequence of represented inputs.
-        given: The inputs, and the symbols of integers.
+        given: The inputs of the graph, and the symbols of integer arguments.
         scope: The lengths of this call; guards are recorded in it.
         layouts: The strides of arrays by position, in elements.
-        following: The context of the trace: names for messages, and the inputs that are scalars.
+        following: The context of the trace, with names for messages and with the scalar inputs.
 
     Raises:
         NeedsValuesError: the function needs values, or a write cannot be traced.
         InterruptedWritesError: the function raises an error after writing into an argument or
             drawing random numbers.
         UnsupportedError: the function calls a NumPy function without a rule.
-        GraphTypeError, GraphValueError: operands do not fit.
+        GraphTypeError, GraphValueError: the types or shapes of operands do not fit.
         TraceError: traced values are used or returned where they cannot be tracked.
     """
     now = Following() if following is None else following
@@ -219,10 +221,11 @@ def trace(
 
 
 def _checked(graph: Graph, following: Following) -> Graph:
-    """The graph of the values alone, in which no value of one trip is used outside its loop.
+    """The graph of the values; no value from inside a loop is used outside the loop.
 
     Raises:
-        NeedsValuesError: such a value depends on the index or on a carried value of the loop.
+        NeedsValuesError: a value used outside a loop depends on the index or on a carried value of
+            the loop.
     """
     if not following.regions:
         return graph
@@ -241,17 +244,17 @@ def _checked(graph: Graph, following: Following) -> Graph:
 
 
 def _written(arrays: Mapping[Input, Tracer]) -> dict[Input, Node]:
-    """The written arguments, with the nodes of their last versions."""
+    """The written arguments, with the node of the last version of each."""
     stored = {node: tracer.storage for node, tracer in arrays.items()}
     return {node: s.version for node, s in stored.items() if s is not None and s.is_written}
 
 
 def _raise_instead(error: Exception, following: Following, scope: Scope, written: bool) -> None:
-    """Raise another error than the function's own, if only tracing may have caused that one.
+    """Raise another error than the function's own error if tracing alone may be the cause.
 
     Raises:
-        InterruptedWritesError: before the error, the function wrote into an argument, or drew
-            random numbers.
+        InterruptedWritesError: the function wrote into an argument or drew random numbers before
+            the error.
         OtherLengthError: the error may come from the estimate of a data-dependent length.
     """
     if written or following.last is not None:
@@ -262,7 +265,7 @@ def _raise_instead(error: Exception, following: Following, scope: Scope, written
 
 
 def _raise_earlier(following: Following, scope: Scope) -> None:
-    """Raise the error of an earlier step for the values of this call, which NumPy raises first.
+    """Raise the error that an earlier step gives for the values of this call, as NumPy would.
 
     Raises:
         InterruptedWritesError: the function might have caught the error.

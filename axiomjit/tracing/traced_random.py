@@ -1,8 +1,9 @@
-"""Random numbers in a traced function: each draw is a step of the program, run at each call.
+"""Random numbers in a traced function: each draw is a step of the program, run in each call.
 
-A `TracedGenerator` stands for a generator from outside the function. All draws, used or not, happen
-in the order of the function: each draw has the previous one as an operand, and the last draw is
-always computed. The shape and dtype of a draw are those that another generator gives.
+A `TracedGenerator` stands for a generator from outside the function. All draws, even those whose
+numbers are not used, happen in the order of the function: each draw has the previous draw as an
+operand, and the last draw is always computed. The shape and dtype of a draw are inferred from the
+same draw by another generator.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ class TracedGenerator(Represents):
         return partial(self._drawn, name) if name in METHODS and callable(method) else method
 
     def _drawn(self, name: str, *args: Any, **kwargs: Any) -> Any:
-        """Record a call that draws numbers; the result is NumPy's: a number, an array or None."""
+        """Record a call that draws numbers; the result is a number, an array or None."""
         if current() is None:
             return getattr(self._generator, name)(*args, **kwargs)
         if name in WITH_SIZES:
@@ -95,7 +96,7 @@ class TracedGenerator(Represents):
         return new_array(node) if isinstance(found, np.ndarray) else Tracer(node)
 
     def _drawn_with(self, name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-        """Record a draw with arrays: to shuffle or choose from, or computed parameters."""
+        """Record a draw with arrays: arrays to shuffle or to choose from, or parameters."""
         asked, kinds = f"random.{name}", set()
         if kwargs.get("out") is not None:
             _refuse(name, "an array to write into")
@@ -133,7 +134,7 @@ def _length(value: Any) -> Dim:
 
 
 def _tried_size(size: tuple[Dim, ...]) -> tuple[int, ...]:
-    """The size with which a draw is tried: this call's if small, so that NumPy reports errors."""
+    """The size of a trial draw: this call's size if it is small, so that NumPy reports errors."""
     count = product(size)
     known = not data_dependent_in(count) and current_scope().value(count) <= TRIED
     return tuple(current_scope().value(n) if known else 1 for n in size)
@@ -165,7 +166,7 @@ def _step(
     dtype: np.dtype[Any],
     number: bool = False,
 ) -> Node:
-    """The node of a draw, computed after the previous one; it may be a Python number."""
+    """The node of a draw, computed after the previous draw; the value may be a Python number."""
     following = current()
     assert following is not None
     token, rank = _token(following.last), len(shape)
@@ -184,7 +185,7 @@ def _step(
 
 
 class _DrawnWith(Record):
-    """The evaluation of a draw with arrays, which follow the previous draw among the operands."""
+    """Evaluates a draw with arrays; among the operands, the arrays follow the previous draw."""
 
     probed: ProbedCall
 
@@ -235,26 +236,26 @@ def _token(before: object) -> Node:
 
 
 class _Draw(ArrayFunction):
-    """The evaluation of a draw, whose first `lengths` dimensions are the requested size.
+    """Evaluates a draw; the first `lengths` dimensions of the result are the requested size.
 
-    NumPy makes the array, which saves a copy.
+    NumPy allocates the array itself, which saves a copy.
     """
 
     lengths: int | None = None
 
     @property
     def needs_shape(self) -> bool:
-        """True if the size of the draw is given."""
+        """True if the draw gets a size."""
         return self.lengths is not None
 
     def bound(self, shape: Lengths) -> Callable[..., Any]:
-        """The draw of a result of this shape, as a function of the previous draw."""
+        """The draw for a result of this shape, as a function of the previous draw."""
         asked = {} if self.lengths is None else {"size": shape[: self.lengths]}
         return partial(_after, partial(self.function, **asked))
 
 
 def _draw_into(draw: Callable[..., Any], operands: object, labels: object, out: Any) -> None:
-    """Draw into `out`, whose memory is used again in later calls."""
+    """Draw into `out`; later calls use the memory of `out` again."""
     if out.flags.carray:
         draw(out=out)
     else:
@@ -262,7 +263,7 @@ def _draw_into(draw: Callable[..., Any], operands: object, labels: object, out: 
 
 
 def _draw_number(draw: Callable[[], Any], operands: object, labels: object, out: Any) -> None:
-    """Draw one number into memory that exists, which is faster than to make an array of it."""
+    """Draw one number into existing memory, which is faster than making a new array."""
     out[()] = draw()
 
 

@@ -79,7 +79,7 @@ class InPlace:
 
     @property
     def flat(self: Any) -> Any:
-        """The elements in C order, by their positions."""
+        """The elements of the array in C order, read and written by position."""
         return FlatElements(self)
 
     @flat.setter
@@ -89,7 +89,7 @@ class InPlace:
 
 _NEW_NUMBER: Final = "assign a new number: x = x.real + 1j * x.imag"
 COPIES: Final = frozenset({"copy", "flatten"})
-"""Functions whose results are never views, for any memory layout of operands."""
+"""Functions whose results are never views, whatever the memory layout of the operands is."""
 KEEPERS: Final = frozenset(
     {
         *("squeeze", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_arrays", "astype"),
@@ -100,14 +100,15 @@ KEEPERS: Final = frozenset(
 FOLDS: Final[Mapping[str, Mapping[np.ufunc, Rule]]] = {
     **{"reduce": REDUCTIONS, "accumulate": SCANS, "reduceat": REDUCEATS}
 }
-"""Rules of the methods of ufuncs that fold, by method and ufunc."""
+"""The rules of those ufunc methods that fold, by the method's name and the ufunc."""
 
 
 class Tracer(WithoutValues, TracedOperators):
-    """Represents an array while a function is traced; records the NumPy operations on it.
+    """Represents an array while a function is traced; records the NumPy operations on the array.
 
-    It claims to be the object it represents (`isinstance`): an array, a NumPy scalar if a result
-    has no dimensions, or a Python float or complex. Only the trace that made it may use it.
+    For `isinstance`, a tracer is an instance of the represented class: an array, a NumPy scalar if
+    a result has no dimensions, or a Python float or complex. A tracer may be used only in the trace
+    that has made it.
     """
 
     __slots__ = ("__weakref__", "_following", "_held", "_storage", "_where")
@@ -120,7 +121,7 @@ class Tracer(WithoutValues, TracedOperators):
     def __init__(self, node: Node, storage: TracedStorage | None = None) -> None:
         """Represent a node in the current trace.
 
-        An array is a view of the given storage, or of a new one.
+        An array is a view of the given storage, or of a new storage.
         """
         refuse_traps()
         self._held = node
@@ -162,7 +163,7 @@ class Tracer(WithoutValues, TracedOperators):
     def folding(
         self, operands: Sequence[object], axes: Any, running: bool, by: By | None = None
     ) -> Folding:
-        """The broadcast operands, and the dimensions in the order listed; by default all."""
+        """The broadcast operands, and the dimensions in the listed order (by default all)."""
         given = [builder.strong(builder.as_node(node_of(value), "fold")) for value in operands]
         if by is None:
             return broadcast_folding(given, unwrap(axes), Tracer)
@@ -180,7 +181,7 @@ class Tracer(WithoutValues, TracedOperators):
 
     @property
     def node(self) -> Node:
-        """The node that is represented, after all writes so far.
+        """The represented node, after all writes up to now.
 
         Raises:
             TraceError: the trace that made this tracer is not running here.
@@ -202,7 +203,7 @@ class Tracer(WithoutValues, TracedOperators):
 
     @property
     def is_array(self) -> bool:
-        """True if this represents an array, not a number."""
+        """True if this tracer represents an array, not a number."""
         return type(self) is TracedArray
 
     def represented(self, node: Node) -> Tracer:
@@ -214,7 +215,7 @@ class Tracer(WithoutValues, TracedOperators):
         return describe_type(self.node) + self.origin()
 
     def origin(self, quote: bool = False) -> str:
-        """The user's line where the value was made, or the argument that it is, for messages."""
+        """The user's line where the value was made, or the name of the argument, for messages."""
         if self._where:
             return f", made at {quoted_line(self._where) if quote else self._where}"
         root = self._held if self._storage is None else self._storage.root
@@ -233,7 +234,7 @@ class Tracer(WithoutValues, TracedOperators):
 
     @property
     def real(self) -> Tracer:
-        """The real parts, a view; real numbers themselves."""
+        """The real parts as a view; for real numbers the array itself."""
         return _seen_in((self,), part_of(self.node, "real"), True)
 
     @real.setter
@@ -244,7 +245,7 @@ class Tracer(WithoutValues, TracedOperators):
 
     @property
     def imag(self) -> Tracer:
-        """The imaginary parts, a view; zeros for real numbers."""
+        """The imaginary parts as a view; for real numbers zeros."""
         seen = part_of(self.node, "imag")
         return _seen_in((self,), seen) if is_complex(self.node.dtype) else Tracer(seen)
 
@@ -334,7 +335,7 @@ class Tracer(WithoutValues, TracedOperators):
 
 
 def _item_of(array: Any, *place: Any) -> Any:
-    """The number at a place of an array, as Python's, of a function that is followed once."""
+    """The number at a place of an array, as a Python number; the trace is for one call only."""
     whole: Any = array.reshape(-1)
     if not place and whole.shape != (1,):
         raise ValueError("can only convert an array of size 1 to a Python scalar")
@@ -367,10 +368,10 @@ class TracedScalar(Tracer):
 
     @recorded
     def _reshape_in_place(self, shape: Any) -> None:
-        """Make this array, not its other views, a view of the same memory in another shape.
+        """Make this array a view of its memory in another shape; other views stay the same.
 
-        Refused for an argument, as the caller's array would change, and for a number; also where
-        the memory may not allow a view.
+        The operation is refused for a number, for an argument, since the caller's array would
+        change, and if the memory may not allow a view.
         """
         seen = METHODS["reshape"](self.node, shape)
         if not self.is_array or self._where is None or base_of(seen) is not base_of(self.node):
@@ -390,23 +391,23 @@ class TracedScalar(Tracer):
 
     @property
     def itemsize(self) -> int:
-        """Bytes of an element."""
+        """The number of bytes of an element."""
         return self.node.dtype.itemsize
 
     @property
     def nbytes(self) -> int | SymbolicInt:
-        """Bytes of all elements."""
+        """The number of bytes of all elements."""
         return length(product(self.node.shape) * self.node.dtype.itemsize)
 
     @property
     def strides(self) -> tuple[int | SymbolicInt, ...]:
-        """The strides in bytes, of an argument or a view of one."""
+        """The strides in bytes of an argument or of a view of an argument."""
         found: tuple[int | SymbolicInt, ...] = _layouts().strides_in_bytes(self)
         return found
 
     @property
     def flags(self) -> Any:
-        """The flags; those that may differ in each call are refused."""
+        """The flags; reading a flag that may differ between calls is refused."""
         return _layouts().Flags(self)
 
     @property
@@ -421,16 +422,16 @@ class TracedScalar(Tracer):
 
     @property
     def T(self) -> Tracer:
-        """The transpose, a view."""
+        """The transpose as a view."""
         return _seen_in((self,), FUNCTIONS[np.transpose](self.node))
 
     @property
     def mT(self) -> Tracer:
-        """The last two dimensions swapped, a view."""
+        """The array with its last two dimensions swapped, as a view."""
         return _seen_in((self,), FUNCTIONS[np.matrix_transpose](self.node))
 
     def transpose(self, *axes: Any) -> Tracer:
-        """The dimensions in another order, a view."""
+        """The array with its dimensions in another order, as a view."""
         order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or None
         return _seen_in((self,), FUNCTIONS[np.transpose](self.node, unwrap(order)))
 
@@ -443,7 +444,7 @@ class TracedScalar(Tracer):
         subok: bool = True,
         copy: bool = True,
     ) -> Tracer:
-        """A copy with elements of another dtype; with `copy=False` itself if it has the dtype."""
+        """A copy cast to another dtype; with `copy=False` the array itself if it has the dtype."""
         return _seen_in((self,), cast_to(self.node, dtype, order, casting, copy), True)
 
     @recorded
@@ -490,14 +491,14 @@ def _layouts() -> Any:
 
 
 def _index(key: Any) -> Any:
-    """The nodes and lengths of an index; ends of slices may be computed integers."""
+    """The nodes and lengths of an index; the ends of slices may be computed integers."""
     if isinstance(key, tuple) and any(isinstance(one, slice) for one in key):
         key = tuple(map(_slice, key))
     return unwrap(node_of(_slice(key)))
 
 
 def _position(key: Any) -> Any:
-    """An integer that is an argument as a length; other parts of an index unchanged."""
+    """An integer argument as a length; other parts of an index are unchanged."""
     if type(key) is TracedScalar and isinstance(base_of(key.node), Input):
         return lazy_import("axiomjit.tracing.python_numbers").position(key)
     return key
@@ -531,7 +532,7 @@ def _is_at(value: Tracer, whole: Any, index: object) -> bool:
 
 
 def _slice(key: Any) -> Any:
-    """The slice, with lengths for computed integers; any other part of an index unchanged."""
+    """A slice with computed integers as lengths; any other part of an index is unchanged."""
     if not isinstance(key, slice):
         return key
     ends = (key.start, key.stop, key.step)
@@ -561,14 +562,14 @@ def _kind(tracer: Tracer) -> str:
 
 
 def new_array(node: Node) -> Tracer:
-    """Represent a new array, also one without dimensions."""
+    """Represent a new array, which may have no dimensions."""
     return Tracer(node, TracedStorage(base_of(node)))
 
 
 def _seen_in(operands: Sequence[object], made: Node, keeps: bool = False) -> Tracer:
-    """Represent a result: a view of an operand shares its storage, any other result is new.
+    """Represent a result: a view shares the storage of its operand, any other result has a new one.
 
-    A function that `keeps` an operand that it does not change returns the operand itself.
+    If `keeps` is True and the function changes nothing, the result is the operand itself.
     """
     base = base_of(made)
     for one in operands:

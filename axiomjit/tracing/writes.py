@@ -81,7 +81,7 @@ def node_to_write(value: Any, dtype: DType) -> Node:
     without dimensions is cast like any array; a number is stored as a number.
 
     Raises:
-        TypeError, ValueError, OverflowError: NumPy's.
+        TypeError, ValueError, OverflowError: the error that NumPy raises for this value.
     """
     if hasattr(type(value), "dims"):  # a variable of xarray
         value = value.data
@@ -103,10 +103,10 @@ def set_item(
 
     Raises:
         IndexError: an index is out of range or not an index, or there are too many.
-        PositionError: a position is out of range; raised when the program runs.
+        PositionError: a position is out of range; the program raises this error.
         NeedsValuesError: the index is a single unknown bool.
         ValueError, TypeError: an array is written into one element, or a list into a view with
-            fewer dimensions. As `write_item`.
+            fewer dimensions. The errors of `write_item` are raised, too.
     """
     if isinstance(key, tuple) and len(key) == 1:
         (key,) = key
@@ -147,7 +147,7 @@ def set_item(
 
 
 def _is_element(node: Node, key: object) -> bool:
-    """True if a key selects one element, by an integer for each dimension."""
+    """True if a key selects one element: the key has an integer for each dimension."""
     items = key if isinstance(key, tuple) else (key,)
     return len(items) == len(node.shape) and all(map(_is_integer, items))
 
@@ -159,7 +159,7 @@ def _is_integer(item: object) -> bool:
 
 
 def _by_arrays(gathered: Gathered) -> bool:
-    """True if arrays select the elements; False if only single computed integers do."""
+    """True if arrays select the elements; False if single computed integers select one element."""
     computed = [node for node, _ in gathered.positions]
     return not computed or any(node.shape for node in computed)
 
@@ -176,7 +176,7 @@ def _check_depth(value: Node, shape: tuple[Dim, ...]) -> None:
 def write_item(storage: TracedStorage, part: Node, value: Node, where: Node | None = None) -> None:
     """Do `part[...] = value`: the value is cast unsafely and loses leading dimensions of length 1.
 
-    With a mask `where` a number is written only at true elements.
+    With a mask `where`, a number is written only into elements whose mask is true.
 
     Raises:
         GraphValueError: the value cannot be broadcast to the shape of the part.
@@ -228,10 +228,10 @@ def scatter_item(
 def store_result(
     place: Any, value: Node, asked: str, where: Node | None = None, casting: Any = "same_kind"
 ) -> TracedOperators:
-    """Write the result of a function into its `out`; with `where` only at true elements.
+    """Write the result of a function into `out`; with `where`, only where the mask is true.
 
     Returns:
-        The array `place` that was written to.
+        The array `place`, into which the result was written.
 
     Raises:
         GraphTypeError: the dtype may not be cast this way.
@@ -262,7 +262,7 @@ def store_exactly(place: Any, value: Node | Sequence[Node], asked: str) -> Trace
     """Write the result of a function that is not a ufunc into an `out` of its shape and dtype.
 
     Returns:
-        The place.
+        The array `place`.
 
     Raises:
         NeedsValuesError: `out` has another shape or dtype, which functions treat differently.
@@ -280,7 +280,7 @@ def store_exactly(place: Any, value: Node | Sequence[Node], asked: str) -> Trace
 
 
 def copy_to(dst: Any, src: object, casting: Any = "same_kind", where: object = True) -> None:
-    """Do `np.copyto`.
+    """Do `np.copyto(dst, src, casting, where)`.
 
     Raises:
         As `store_result`.
@@ -311,9 +311,9 @@ def write_part(storage: TracedStorage, part: Node, value: Node, asked: str) -> N
 
 
 def _behind_part(seen: Node) -> tuple[Node, list[Op]]:
-    """The memory that a view shows with other elements, and the views that give those, in order.
+    """The memory that a view shows, and, in order, the views that change its elements.
 
-    Of other views the view itself, and no others.
+    For any other view, the function returns the view itself and no views.
     """
     base, views = views_on(seen)
     node, others = base, list[Op]()
@@ -326,7 +326,7 @@ def _behind_part(seen: Node) -> tuple[Node, list[Op]]:
 
 
 def _hidden(views: Sequence[Op], value: Node, whole: Node) -> Node:
-    """The elements that the views show as the value; `whole` are those that they replace."""
+    """The elements of which the views show the value; the new elements replace those in `whole`."""
     for view in reversed(views):
         dtype = view.operands[0].dtype
         if view.primitive.name in PART_VIEWS:
@@ -366,7 +366,7 @@ def _is_nothing(shape: tuple[Dim, ...], wanted: tuple[Dim, ...]) -> bool:
 
 
 def check_stretches(value: Node, shape: tuple[Dim, ...], asked: str) -> None:
-    """Refuse a value that cannot be broadcast to a shape."""
+    """Refuse a value that cannot be broadcast to the shape."""
     missing = len(shape) - len(value.shape)
     pairs = zip(value.shape, shape[max(missing, 0) :], strict=False)
     unequal = ((n, wanted) for n, wanted in pairs if n is not wanted)  # `n == 1` adds a guard
@@ -381,11 +381,11 @@ def check_stretches(value: Node, shape: tuple[Dim, ...], asked: str) -> None:
 
 
 def _place(storage: TracedStorage, part: Node, asked: str) -> IndexMap:
-    """The map from the storage to the part, a view of it.
+    """The index map from a storage to a part, which is a view of the storage.
 
     Raises:
         ValueError: the view is read-only.
-        NeedsValuesError: the view repeats elements, or has memory from outside.
+        NeedsValuesError: the view repeats elements, or shows memory from outside the function.
     """
     base, views = views_on(part)
     if any(one.primitive is READ_ONLY for one in views):
@@ -399,7 +399,7 @@ def _place(storage: TracedStorage, part: Node, asked: str) -> IndexMap:
 
 
 def ufunc_at(ufunc: np.ufunc, a: Any, indices: Any, *operands: Any) -> None:
-    """Do `ufunc.at`: at repeated positions, each value is combined with the result so far.
+    """Do `ufunc.at`: each value is combined with the element at its position, one after the other.
 
     Raises:
         UnsupportedError: no compiled loop computes the ufunc element by element.
@@ -426,12 +426,12 @@ def ufunc_at(ufunc: np.ufunc, a: Any, indices: Any, *operands: Any) -> None:
 
 
 def _strong(node: Node) -> Node:
-    """The node with a dtype that is not weak, since `ufunc.at` makes arrays of Python numbers."""
+    """A node whose dtype is not weak, since `ufunc.at` converts Python numbers to arrays."""
     return node.replace(is_weak=False) if isinstance(node, Scalar) else builder.strong(node)
 
 
 def _combine_of(ufunc: np.ufunc, seen: Node, values: list[Node]) -> Primitive | None:
-    """The primitive that computes a ufunc of two numbers of the same dtype, or None."""
+    """The primitive that computes a ufunc of two numbers of one dtype; None if none does."""
     combine = PRIMITIVES.get(ufunc.__name__)
     if combine is None or combine.ufunc is not ufunc or combine.elementary or len(values) != 1:
         return None
@@ -440,11 +440,11 @@ def _combine_of(ufunc: np.ufunc, seen: Node, values: list[Node]) -> Primitive | 
 
 
 def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
-    """Do `np.put`: write values at positions of the flat array, repeating them if too few.
+    """Do `np.put`: write values at positions of the flat array; too few values are repeated.
 
     Raises:
         NeedsValuesError: the array is from outside the function.
-        PositionError: a position is out of range; raised when the program runs.
+        PositionError: a position is out of range; the program raises this error.
     """
     storage, seen = _memory(a, "put")
     positions = flat(cast(builder.as_node(node_of(ind), "put"), INT))
@@ -505,7 +505,7 @@ WRITERS: Final[dict[Callable[..., object], Callable[..., None]]] = {
 
 
 class FlatElements(Represents):
-    """Represents `x.flat`: reads are copies, and writes repeat values if too few."""
+    """Represents `x.flat`: reads are copies; a write of too few values repeats the values."""
 
     __hash__ = object.__hash__
 
@@ -570,7 +570,7 @@ class FlatElements(Represents):
 
 
 def _check(key: Any) -> None:
-    """Refuse indices that `flat` does not accept, though arrays do."""
+    """Refuse indices that arrays accept and `flat` does not."""
     if key is None or isinstance(key, bool) or (isinstance(key, tuple) and len(key) > 1):
         raise IndexError(
             "only integers, slices (`:`), ellipsis (`...`) and integer or boolean arrays are valid "

@@ -33,9 +33,9 @@ from axiomjit.symbolic.data_dependent import HeuristicScope
 from axiomjit.symbolic.dims import Dim, bound, dim, larger, product
 
 BLOCK: Final = 1024
-"""Elements that are added in any order; block results are added as a tree."""
+"""Elements of a block, added in any order; the results of blocks are added as a tree."""
 MIN_STEPS: Final = 256
-"""Fewest steps of a fold loop that is cut; blocks contain whole runs of shorter loops."""
+"""Fewest steps of a fold loop that is cut; a block contains whole runs of a shorter loop."""
 BLOCKS_PER_UNIT: Final = 64
 """Blocks in one unit of the grid: a power of two, so that groups are subtrees of the tree."""
 
@@ -71,20 +71,21 @@ def _cut(nest: Nest, numbers: Iterator[int]) -> Nest:
 
 
 def _running(loop: For) -> set[str]:
-    """The states whose value is read after each element."""
+    """The states whose value a statement reads after each element."""
     folded = {s.state.name for s in walk((loop,)) if isinstance(s, Fold)}
     return folded & {s.state.name for s in walk((loop,)) if isinstance(s, ReadState)}
 
 
 def _is_chained(state: State) -> bool:
-    """True if blocks are combined in sequence, not as a tree."""
+    """True if the blocks of a state are combined in sequence, not as a tree."""
     return not isinstance(state.accumulator, UfuncFold) or state.accumulator.running
 
 
 def _cut_rows(body: tuple[Stmt, ...], outer: Sequence[State] = ()) -> tuple[Stmt, ...]:
     """Cut every fold below map loops that is long enough into blocks.
 
-    States in `outer` are opened outside, and folded in several runs of these loops.
+    States in `outer` are opened outside of these loops; several runs of the loops fold into these
+    states.
     """
     result: list[Stmt] = []
     for stmt in body:
@@ -104,10 +105,10 @@ def _cut_rows(body: tuple[Stmt, ...], outer: Sequence[State] = ()) -> tuple[Stmt
 
 
 def _cut_fold(loop: For, states: list[State], *, whole: bool) -> tuple[For, list[State]]:
-    """A fold loop cut into blocks, and the states with blocks.
+    """A fold loop cut into blocks, and the states that are folded in blocks.
 
-    States folded in inner fold loops get the blocks of those loops. States folded directly in this
-    loop get blocks of it, unless the loop is short and contains the whole fold.
+    States folded in inner fold loops get the blocks of the inner loops. States folded directly in
+    this loop get blocks of this loop, unless the loop is short and contains the whole fold.
     """
     inner = chain_of(loop)[1]
     beside = {s.state.name for s in _outside_folds(inner) if isinstance(s, Fold)}
@@ -133,7 +134,7 @@ def _outside_folds(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
 
 
 def _with_inner(loop: For, inner: tuple[Stmt, ...]) -> For:
-    """The loops of a perfect nest, around other statements."""
+    """The loops of a perfect nest, with other statements inside."""
     for each in reversed(chain_of(loop)[0]):
         inner = (each.replace(body=inner),)
     (outermost,) = inner
@@ -208,11 +209,11 @@ class _Chained:
         self.names = tuple(f"{state.name}b{k}" for k in range(len(state.parts)))
 
     def reads(self) -> tuple[ReadState, ...]:
-        """The values of the block's state."""
+        """The values that statements read from the block's state."""
         return tuple(ReadState(name, self.block, k) for k, name in enumerate(self.names))
 
     def within_block(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-        """The statements, folding into the block's state; reads include earlier blocks."""
+        """The statements, folding into the block's state; reads of it include earlier blocks."""
         taken = False
 
         def rule(stmt: Stmt) -> tuple[Stmt, ...]:
@@ -237,7 +238,7 @@ class _Chained:
 
 
 def _extents_inside(loop: For) -> Iterator[Dim]:
-    """The extents of the fold loops nested in a loop, only the first of each body."""
+    """The extents of the fold loops inside a loop, following the first fold loop of a body."""
     inner = next((s for s in loop.body if isinstance(s, For) and s.kind == "fold"), None)
     if inner is not None:
         yield inner.extent

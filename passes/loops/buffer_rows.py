@@ -45,11 +45,11 @@ ROWS_PER_GROUP: Final = 16
 MAX_ROW: Final = 1 << 20
 """Most elements of a row; larger rows leave the cache before they are written."""
 MAX_DISTANCE: Final = 16
-"""Most rows between a read and a write; beyond that, a copy costs less than the buffer."""
+"""Most rows between a read and a write; for longer distances a copy is cheaper than a buffer."""
 MAX_CACHED_ROW: Final = 1 << 16
 """Most elements of a row that stay in the second-level cache, with the buffered rows."""
 MAX_BUFFERS: Final = 16
-"""Most rows of a block, in multiples of the buffer; if rows are few, the number of blocks."""
+"""Most rows of a block, in multiples of the buffer; for few rows, the number of blocks."""
 MIN_BUFFERS: Final = 3
 """Fewest rows of a block, in multiples of the buffer."""
 
@@ -119,7 +119,7 @@ class _Steps:
         self.dropped |= kept
 
     def nest(self, pair: tuple[PlainWalk, PlainWalk], kept: set[Storage]) -> Nest | None:
-        """Both nests as one nest; None if elements are read too far from where they are written."""
+        """Both nests as one nest; None if a read is too far from the write of its element."""
         pairs = _pairs(*pair, kept)
         near = [each for each in pairs if not _disjoint(_distances_of(*each, pair[0].loops))]
         if all(_is_one_place(*each) for each in near):
@@ -155,7 +155,7 @@ class _Steps:
         return k < at
 
     def program(self) -> LoopProgram:
-        """The program in which the pairs of nests found so far are one nest each."""
+        """The program in which each pair of nests that was found is one nest."""
         left = [k for k, step in enumerate(self.steps) if step is not None]
         return self.given.replace(
             storages=tuple(s for s in self.given.storages if s not in self.dropped),
@@ -166,10 +166,10 @@ class _Steps:
 
 
 def _rows(loops: Sequence[For], pairs: Sequence[tuple[Index, Index]]) -> Rows | None:
-    """The rows, with the distances of their reads; None if these are too large or unknown.
+    """The rows, with the distances of their reads; None if distances are too large or unknown.
 
-    Rows are iterations of the outermost loop, or of a loop inside it if the outer ones read only
-    what the same iteration writes, and its rows are shorter.
+    Rows are iterations of the outermost loop, or of a loop inside it if the outer loops read only
+    elements that the same iteration writes and the rows of the inner loop are shorter.
     """
     best: Rows | None = None
     for level in range(len(loops)):
@@ -225,7 +225,7 @@ def _pairs(first: PlainWalk, second: PlainWalk, kept: set[Storage]) -> list[tupl
 
 
 def _cost(first: Cost, second: Cost, kept: set[Storage]) -> Cost:
-    """The cost of both steps, less the traffic that the buffer saves."""
+    """The cost of both steps, without the traffic that the buffer saves."""
     saved = sum((storage.size_bytes for storage in kept), dim(0))
     return Cost(
         first.bytes_read + second.bytes_read - saved,
@@ -343,7 +343,7 @@ class _RowNest:
         return tuple(found)
 
     def within(self, low: int | Dim, high: Dim) -> Limit:
-        """The limit that makes a loop run over rows `low` to `high` - 1 of the block only."""
+        """The limit with which a loop runs only for rows `low` to `high` - 1 of the block."""
         return Limit(self.place(ONE).terms, dim(low), high)
 
     def place(self, factor: Dim) -> Index:
@@ -356,7 +356,7 @@ class _RowNest:
         return _sum(slot, Index(dim(0), ((self.block, size),)))
 
     def slot_statements(self) -> tuple[tuple[Stmt, ...], Index]:
-        """Statements that compute a row's slot, and the slot; first rows have fixed slots."""
+        """Statements that compute the slot of a row, and the slot; first rows have fixed slots."""
         rows = self.rows
         if rows.slots == 1:
             return (), self.slot(Index(dim(0), ()))
@@ -376,7 +376,7 @@ class _RowNest:
         return tuple(made), self.slot(Index(dim(0), tuple(terms), tuple(name for name, _ in terms)))
 
     def written(self, before: int) -> tuple[Stmt, ...]:
-        """The statements that write the row `before` rows earlier, no first row of its block."""
+        """The statements that write the row `before` rows earlier, unless it is a first row."""
         rows = self.rows
         made: tuple[Stmt, ...] = ()
         slot = Index(rows.cells * rows.ahead, ())
@@ -436,7 +436,7 @@ def _let(name: str, primitive: str, left: str, right: str) -> Let:
 
 
 def _sum(left: Index, right: Index) -> Index:
-    """The sum of two indices, with terms of values first."""
+    """The sum of two indices, in which the terms of values come first."""
     total: dict[str, Dim] = {}
     for name, factor in (*left.terms, *right.terms):
         total[name] = total.get(name, dim(0)) + factor
@@ -448,14 +448,14 @@ def _sum(left: Index, right: Index) -> Index:
 
 
 class Distances(Record):
-    """Bounds: iteration j reads elements written by iterations j + low to j + high."""
+    """Bounds of distances: iteration j reads elements that iterations j + low to j + high write."""
 
     low: Dim
     high: Dim
 
     @property
     def is_disjoint(self) -> bool:
-        """True if no read element is written."""
+        """True if no iteration reads an element that the loop writes."""
         return self.low > self.high
 
 
@@ -466,14 +466,14 @@ ZERO: Final = Distances(dim(0), dim(0))
 def _distances_of(
     read: Index, written: Index, loops: Sequence[For], level: int = 0
 ) -> Distances | None:
-    """The distances of a read, in iterations of one of the loops; None without known bounds.
+    """The distances of a read, in iterations of one of the loops; None if no bounds are known.
 
     The lengths and strides of this call decide, and guards are recorded in the ambient scope.
 
     Args:
         read: the index of the read.
         written: the index of the write, in the same buffer.
-        loops: the loops around both, outermost first.
+        loops: the loops around the read and the write, outermost first.
         level: the number of the loop; distances in iterations of outer loops are 0.
     """
     if read.gathered or written.gathered:

@@ -1,4 +1,4 @@
-"""LoopProgram -> LoopProgram: a loop over a row loads values that an earlier one stored there."""
+"""LoopProgram -> LoopProgram: a loop over a row loads values that an earlier loop has stored."""
 
 from __future__ import annotations
 
@@ -23,16 +23,17 @@ from axiomjit.passes.ir.rewriting import stride_cost
 from axiomjit.passes.ir.view_ir import ArrayRole, Storage
 
 MIN_WEIGHT: Final = 16
-"""Fewest additions of a value that is stored; storing and loading it costs about two."""
+"""Fewest additions of a value that is stored; a store and a load together cost about two."""
 
 
 def cache_rows(program: LoopProgram, context: Context) -> LoopProgram:
     """Store expensive values of a fold in the row of a result, from which a later loop loads them.
 
-    A softmax computes exponentials to add them up, and again to divide them by the sum. The first
-    loop stores them in the row of the result, which stays in the cache; the last loop loads and
-    overwrites them. So no additional memory is needed. The result is written once and has the dtype
-    of the value, and both loops walk the same row.
+    A softmax computes exponentials to sum them, and computes the exponentials again to divide them
+    by the sum. With this pass, the first loop stores the exponentials in the row of the result,
+    which stays in the cache, and the last loop loads and overwrites them. So no additional memory
+    is needed. The result is written once and has the dtype of the value, and both loops walk the
+    same row.
 
     Needs: a legal loop program whose loops have no blocks.
     Gives: a legal loop program.
@@ -91,7 +92,7 @@ def _is_plain(loop: For) -> bool:
 
 
 def _shared(first: For, last: For, store: Store) -> tuple[For, For] | None:
-    """Both loops; the first one stores an expensive common value, and the other one loads it."""
+    """Both loops: the first loop stores an expensive common value, and the last one loads it."""
     if first.extent is not last.extent:
         return None
     known = {key: name for name, key in _keys(first).items()}
@@ -126,13 +127,13 @@ def _keys(loop: For) -> dict[str, Hashable]:
 
 
 def _after(body: tuple[Stmt, ...], name: str, added: Stmt) -> tuple[Stmt, ...]:
-    """The statements, with another one inserted after the definition of a name."""
+    """The statements, with a new statement after the definition of a name."""
     at = next(k for k, s in enumerate(body) if isinstance(s, Let) and s.name == name)
     return (*body[: at + 1], added, *body[at + 1 :])
 
 
 def _used(body: list[Stmt]) -> tuple[Stmt, ...]:
-    """The statements, without definitions of unused values."""
+    """The statements without definitions of values that no statement uses."""
     wanted: set[str] = set()
     result: list[Stmt] = []
     for stmt in reversed(body):

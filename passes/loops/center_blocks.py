@@ -37,8 +37,9 @@ SUM: Final = ACCUMULATORS["sum"]
 def center_blocks(program: LoopProgram, context: Context) -> LoopProgram:
     """Sum a block of elements, then the squares of their distances from its mean.
 
-    Welford's update needs three divisions per element. The block is still in the cache when it is
-    read a second time, both loops are vector code, and the moments of whole blocks are merged.
+    Welford's update needs three divisions per element. With this pass, the block is still in the
+    cache when the second loop reads it, both loops are vector code, and the moments of whole blocks
+    are merged.
 
     Needs: blocked nests.
     Gives: a legal loop program.
@@ -63,7 +64,8 @@ def _centered(
 ) -> tuple[Stmt, ...]:
     """The statements with two loops instead of each loop that folds the moments of elements.
 
-    Only a loop over a block is replaced, inside the fold loop that joins the blocks' results.
+    The pass replaces only a loop over a block, inside the fold loop that joins the results of
+    blocks.
     """
     result: list[Stmt] = []
     for stmt in body:
@@ -115,7 +117,7 @@ class _Block:
         yield self.fold.replace(values=values)
 
     def _count(self) -> Iterator[Stmt]:
-        """The number of elements of the block; the last one may have fewer."""
+        """The number of elements of the block; the last block may have fewer elements."""
         name, cut = self.name, next((s for s in self.chain if s.block is not None), None)
         runs = all_steps(s for s in self.chain if s is not cut)
         if cut is None or cut.block is None:

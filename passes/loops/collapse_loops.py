@@ -1,4 +1,4 @@
-"""LoopProgram -> LoopProgram: neighbouring loops that walk memory as one become one."""
+"""LoopProgram -> LoopProgram: neighbouring loops that walk memory together become one loop."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def collapse_loops(program: LoopProgram, context: Context) -> LoopProgram:
 
 
 def _merge(stmt: Stmt) -> Stmt:
-    """The loop merged with the loop inside it, if possible; inner loops are already merged."""
+    """The loop merged with the loop inside it, if possible; the loops inside are already merged."""
     if not isinstance(stmt, For) or len(stmt.body) != 1:
         return stmt
     inner = stmt.body[0]

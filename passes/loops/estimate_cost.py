@@ -40,7 +40,7 @@ def estimate_cost(program: LoopProgram, context: Context) -> LoopProgram:
 
 
 def _elements(index: Index, loops: dict[str, Dim]) -> Dim:
-    """The number of elements that an index reaches; a gather counts one per iteration."""
+    """The number of elements that an index reaches; a gather reaches one element per iteration."""
     named = loops if index.gathered else [name for name, _ in index.terms]
     return product(tuple(loops[name] for name in named))
 
@@ -48,7 +48,7 @@ def _elements(index: Index, loops: dict[str, Dim]) -> Dim:
 def _bodies(
     body: tuple[Stmt, ...], loops: dict[str, Dim]
 ) -> Iterator[tuple[tuple[Stmt, ...], dict[str, Dim]]]:
-    """A body and those inside it, each with the loops around it."""
+    """A body and the bodies inside it, each with the loops around it."""
     yield body, loops
     for stmt in body:
         if isinstance(stmt, For):
@@ -62,7 +62,7 @@ def _bodies(
 
 
 def _nest_cost(nest: Nest, known: set[Storage]) -> Cost:
-    """The cost of a nest without blocks; `known` are storages that earlier nests have written."""
+    """The cost of a nest without blocks; earlier nests have written the storages `known`."""
     read = written = flops = temporary = dim(0)
     loaded: set[object] = set()
     for body, loops in _bodies(nest.body, {}):
@@ -104,6 +104,6 @@ def _library_cost(step: LibraryCall) -> Cost:
 
 
 def _walked(view: View) -> tuple[Dim, ...]:
-    """The lengths of a view's dimensions that have a stride other than 0."""
+    """The lengths of the dimensions of a view whose stride is not 0."""
     pairs = zip(view.shape, view.strides, strict=True)
     return tuple(length for length, stride in pairs if stride.constant != 0)

@@ -60,7 +60,7 @@ def _goes_backward(loop: For) -> bool:
 
 
 def _reads_outer_states(loop: For) -> bool:
-    """True if the loop reads states that are opened outside it."""
+    """True if the loop reads states that are opened outside the loop."""
     opened = {s.state.name for s in walk(loop.body) if isinstance(s, Alloc)}
     return any(isinstance(s, ReadState) and s.state.name not in opened for s in walk(loop.body))
 

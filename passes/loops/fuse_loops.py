@@ -1,4 +1,4 @@
-"""LoopProgram -> LoopProgram: nests over the same iteration space become one."""
+"""LoopProgram -> LoopProgram: nests over the same iteration space become one nest."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ from axiomjit.symbolic.dims import Dim, Symbol, bound
 MAX_CACHED_ROW: Final = 65_536
 """Most elements of a row that stays in the cache while several loops walk it."""
 MIN_BLOCK_STEPS: Final = 64
-"""Fewest steps of a fold loop whose runs may be blocks of an outer fold."""
+"""Fewest steps of a fold loop each run of which may be a block of an outer fold."""
 MAX_SHORT: Final = 8
-"""Most elements of a row that is too short for vectors along it: a vector of most dtypes."""
+"""Most elements of a row that is too short for vectors along the row: a vector of most dtypes."""
 MAX_STATEMENTS: Final = 200
-"""The most statements in one nest; more would cost more compile time than fusion gains."""
+"""The most statements in one nest; with more, compilation costs more time than fusion saves."""
 
 Stored = dict[Storage, tuple[Index, str]]
 """For each storage, the index and the value of its last store."""
@@ -68,13 +68,13 @@ def fuse_loops(program: LoopProgram, context: Context) -> LoopProgram:
     """Join nests, and sibling loops inside a nest, whose loops have the same extents.
 
     A value that one nest stores and the next loads at the same index is passed on as a scalar; a
-    temporary that is no longer loaded is dropped. Loops with different extents, and a nest that
-    reads elements that the other stores at another index, stay separate; so do nests that walk
-    memory in different directions, and functions of an array that has short rows and a nest that
-    needs a loop over these rows. Loops that cannot be merged are placed one after another in a loop
-    over rows if the rows are short, so that data read again is in the cache. Tests for short rows
-    record guards in the scope. The loops of a nest without folds take the order of a nest with
-    folds that uses the same memory.
+    temporary that is no longer loaded is dropped. Loops with different extents stay separate. Two
+    nests stay separate if one reads elements that the other stores at another index, or if the
+    nests walk memory in different directions. A nest of elementary functions of short rows stays
+    separate from a nest that needs a loop over these rows. Loops that cannot be merged are placed
+    in sequence in a loop over rows if the rows are short, so that data is in the cache when the
+    next loop reads it. Tests for short rows record guards in the scope. The loops of a nest without
+    folds take the order of a nest with folds that uses the same memory.
 
     Needs: a legal loop program whose loops have no blocks.
     Gives: a legal loop program.
@@ -104,20 +104,20 @@ def _tidy(step: Nest | LibraryCall) -> Nest | LibraryCall:
 
 
 class _Facts(Record):
-    """Facts about a step that may rule out joining it; `counts` are its data-dependent lengths."""
+    """Facts about a step that may forbid joining it; `counts` are its data-dependent lengths."""
 
     reads: frozenset[Storage]
     writes: frozenset[Storage]
     size: int  # statements of the step
     extents: tuple[Dim, ...]
-    """The extents of its nested loops; empty unless it has exactly one outer loop."""
+    """The extents of the nested loops of the step; empty unless there is exactly one outer loop."""
     limited: bool = False
     """True if some statements run only in some iterations."""
     scattered: frozenset[Storage] = frozenset()
-    """The storages written by scatters; a joined step must not use them."""
+    """The storages written by scatters; a step that uses these storages must not be joined."""
     may_fail: bool = False
-    """True if the step may raise an error, or find that the program is invalid for the call;
-    arguments may only be written after it."""
+    """True if the step may raise an error, or find that the program is invalid for the call; only
+    later steps may write arguments."""
     counts: frozenset[Storage] = frozenset()
 
     @property
@@ -126,7 +126,7 @@ class _Facts(Record):
         return self.reads | self.writes
 
     def may_join(self, other: _Facts) -> bool:
-        """True if the outer loops of both may become one, perhaps in another order."""
+        """True if the outer loops of both steps may become one loop, perhaps in another order."""
         if self.scattered & other.storages or other.scattered & self.storages:
             return False
         if not self.extents or not other.extents or self.extents[0] is other.extents[0]:
@@ -137,9 +137,9 @@ class _Facts(Record):
 def _facts(
     step: Nest | LibraryCall, counts: Mapping[Symbol, Storage], checked: Sequence[Storage]
 ) -> _Facts:
-    """The facts about a step; reads include the counts of its data-dependent lengths.
+    """The facts about a step; the reads include the counts of data-dependent lengths.
 
-    `checked` are the numbers that decide if the program is valid for the call.
+    `checked` are the storages of the numbers that decide if the program is valid for the call.
     """
     reads, writes = map(frozenset, accessed(step))
     if isinstance(step, LibraryCall):
@@ -161,7 +161,7 @@ def _facts(
 
 
 def _data_dependent_lengths(every: Sequence[Stmt], used: Iterable[Storage]) -> frozenset[Symbol]:
-    """The data-dependent lengths in statements, and those of the storages that they use."""
+    """The data-dependent lengths in statements, and in the shapes and strides of used storages."""
     extents = [s.extent for s in every if isinstance(s, For)]
     indices = [s.index for s in every if isinstance(s, Load | Store)]
     named = [d for i in indices for d in (i.offset, *(stride for _, stride in i.terms))]
@@ -170,10 +170,10 @@ def _data_dependent_lengths(every: Sequence[Stmt], used: Iterable[Storage]) -> f
 
 
 class _Joined:
-    """The steps up to now, of which each nest has joined an earlier one where it may.
+    """The steps up to now; each nest has joined an earlier nest where this is possible.
 
-    What a nest depends on, and which nests still take statements, is looked up, so that a long
-    program takes time in proportion to its length.
+    Tables hold the dependences of nests and the nests that take more statements, so that the time
+    for a long program is proportional to its length.
     """
 
     def __init__(self, counts: Mapping[Symbol, Storage], checked: Sequence[Storage]) -> None:
@@ -189,14 +189,14 @@ class _Joined:
 
     @property
     def every(self) -> list[Nest | LibraryCall]:
-        """The steps."""
+        """All steps up to now."""
         for k, host in self._plain.items():
             if host is not None:
                 self._steps[k] = host.nest
         return self._steps
 
     def take(self, step: Nest | LibraryCall) -> None:
-        """Add a step, or join it to the latest earlier nest that it can join."""
+        """Add a step, or join the step to the latest earlier nest that it can join."""
         facts = _facts(step, self._counts, self._checked)
         if isinstance(step, Nest) and self._joins(step, facts):
             return
@@ -205,7 +205,7 @@ class _Joined:
         self._note(len(self._facts) - 1, None)
 
     def _joins(self, nest: Nest, own: _Facts) -> bool:
-        """Join the nest to an earlier one; False if there is none that it can join."""
+        """Join the nest to an earlier nest; False if there is no earlier nest that it can join."""
         writes_argument = any(storage.role is ArrayRole.ARGUMENT for storage in own.writes)
         after = [self._may_fail] if writes_argument else []
         after += [self._written.get(storage, -1) for storage in own.counts]
@@ -218,7 +218,7 @@ class _Joined:
         )
 
     def _candidates(self, own: _Facts, least: int) -> Iterator[int]:
-        """The nests from a place on whose loops may become those of a nest, the latest first."""
+        """The nests from place `least` on that may take the loops of a nest, latest first."""
         rows = [self._open.get(key, []) for key in _keys(own)]
         late = (takewhile(lambda k: k >= least, reversed(row)) for row in rows)
         return (k for k, _ in groupby(merge(*late, reverse=True)))
@@ -253,7 +253,7 @@ class _Joined:
         return self._plain[k]
 
     def _note(self, k: int, before: _Facts | None) -> None:
-        """Note the facts about the step at a place, which were others `before`."""
+        """Note the facts about the step at place `k`; `before` are the earlier facts about it."""
         facts = self._facts[k]
         for storage in facts.writes:
             self._written[storage] = max(k, self._written.get(storage, k))
@@ -271,7 +271,7 @@ class _Joined:
 
 
 def _own_keys(facts: _Facts) -> tuple[object, ...]:
-    """The keys of a nest that takes more statements: any loops, its first one, all of its loops."""
+    """The keys under which later nests find a nest; none if the nest takes no more statements."""
     if facts.size >= MAX_STATEMENTS or facts.limited:
         return ()
     if not facts.extents:
@@ -280,21 +280,21 @@ def _own_keys(facts: _Facts) -> tuple[object, ...]:
 
 
 def _keys(facts: _Facts) -> tuple[object, ...]:
-    """The keys of the nests that a nest may join."""
+    """The keys under which a nest finds the nests that it may join."""
     if not facts.extents:
         return ("any",)
     return ("none", id(facts.extents[0]), frozenset(map(id, facts.extents)))
 
 
 class _Plain(Record):
-    """Perfectly nested map loops, perhaps none, around loads, scalars and stores."""
+    """Perfectly nested map loops (or none) around loads, scalars and stores."""
 
     loops: tuple[For, ...]
     body: tuple[Stmt, ...]
 
 
 def _plain_part(nest: Nest) -> _Plain | None:
-    """The loops and statements of a nest; None if it has others."""
+    """The loops and statements of a nest; None if the nest has other loops or statements."""
     body, loops = nest.body, list[For]()
     while len(body) == 1 and isinstance(body[0], For):
         loops.append(body[0])
@@ -307,7 +307,7 @@ def _plain_part(nest: Nest) -> _Plain | None:
 
 
 class _Accesses:
-    """The facts about plain statements in loops that decide if others may join them."""
+    """The facts about plain statements in loops that decide if other statements may join them."""
 
     def __init__(self, loops: Sequence[For], body: Iterable[Stmt]) -> None:
         self.loops = loops
@@ -331,7 +331,7 @@ class _Accesses:
         self.flat = len(loops) > 1 and all(walks_as_one(s.index, *loops[-2:]) for s in accesses)
 
     def extend(self, behind: _Accesses) -> None:
-        """Count statements behind these, in the same loops."""
+        """Count the statements `behind` these statements, in the same loops."""
         for buffer, places in behind.places.items():
             self.places.setdefault(buffer, set()).update(places)
         self.stored |= behind.stored
@@ -342,16 +342,16 @@ class _Accesses:
 
     @property
     def large_strides(self) -> float:
-        """As `_large_strides` of the nest."""
+        """The result of `_large_strides` for the nest."""
         return min(self.jumps, default=0.0)
 
     @property
     def has_functions(self) -> bool:
-        """As `_has_functions` of the nest."""
+        """The result of `_has_functions` for the nest."""
         return self.elementary and self.flat and self.loops[-1].extent <= MAX_SHORT
 
     def reads_other_place(self, behind: _Accesses) -> bool:
-        """As `_reads_other_place` of these statements with others behind them."""
+        """The result of `_reads_other_place` for these statements with the statements `behind`."""
         stored = self.stored | behind.stored
         return behind.reads_stored or any(
             (buffer in self.stored and buffer in behind.loaded)
@@ -360,15 +360,16 @@ class _Accesses:
         )
 
     def adds_strides(self, behind: _Accesses, alone: float) -> bool:
-        """True if statements have more large strides here than these and they have `alone`."""
+        """True if the other statements have more large strides here than `alone` in their loops."""
         both = [old + new for old, new in zip(self.jumps, behind.jumps, strict=True)]
         return min(both, default=0.0) > self.large_strides + alone
 
 
 class _PlainHost:
-    """A nest of map loops that grows by others with the same loops, as `_join` would join them.
+    """A nest of map loops that takes nests with the same loops, with the same result as `_join`.
 
-    Statements are renamed and compared when they come, those that are here stay in tables.
+    Only the statements of the new nest are renamed and compared; tables hold the earlier
+    statements.
     """
 
     def __init__(self, plain: _Plain) -> None:
@@ -380,7 +381,7 @@ class _PlainHost:
 
     @property
     def nest(self) -> Nest:
-        """The nest with all that joined it."""
+        """The nest, with all nests that have joined it."""
         return Nest(nested(self._loops, tuple(self._body)))
 
     def fits(self, guest: _Plain) -> bool:
@@ -389,7 +390,7 @@ class _PlainHost:
         return len(guest.loops) == len(self._loops) and all(a.extent is b.extent for a, b in pairs)
 
     def joined(self, guest: _Plain, facts: _Facts, own: _Facts) -> _Facts | None:
-        """Take a nest that fits; the facts about both, or None if data or size do not allow it."""
+        """Take a nest with the same loops; the facts about both, or None if that is impossible."""
         here, there = self._accesses, _Accesses(guest.loops, guest.body)
         if (here.has_functions and not there.flat) or (there.has_functions and not here.flat):
             return None
@@ -418,9 +419,9 @@ class _PlainHost:
 
 
 def _join(first: Nest, second: Nest, shared: bool) -> Nest | None:
-    """Both nests as one nest; None if their loops or their data do not allow that.
+    """Both nests as one nest; None if the loops or the data of the nests do not allow this.
 
-    If the nests have `shared` storages, one may get the loop order of the other.
+    If the nests have `shared` storages, one nest may get the loop order of the other nest.
     """
     if any(
         _has_functions(one) and not _is_flat(other)
@@ -437,7 +438,7 @@ def _join(first: Nest, second: Nest, shared: bool) -> Nest | None:
 
 
 def _is_flat(nest: Nest) -> bool:
-    """True if the rows of a nest of map loops lie in memory one behind the other."""
+    """True if the rows of a nest of map loops follow each other in memory without gaps."""
     if len(nest.body) != 1 or not isinstance(nest.body[0], For):
         return False
     loops, body = chain_of(nest.body[0])
@@ -450,7 +451,7 @@ def _is_flat(nest: Nest) -> bool:
 def _has_functions(nest: Nest) -> bool:
     """True if a flat nest computes elementary functions over short rows.
 
-    Alone it becomes one loop of vector code, however short the rows are.
+    If such a nest is not joined, it becomes one loop of vector code, even if the rows are short.
     """
     functions = any(isinstance(s, Let) and s.primitive.elementary for s in nest.statements)
     if not functions or not _is_flat(nest):
@@ -522,7 +523,7 @@ def _is_row_walk(loop: For) -> bool:
 
 
 def _large_strides(body: tuple[Stmt, ...]) -> float:
-    """The number of accesses with large strides if the loop with the fewest is innermost."""
+    """The smallest number of accesses with large strides that any innermost loop gives."""
     accesses = [s for s in walk(body) if isinstance(s, Load | Store)]
     return min((stride_cost(s, accesses)[0] for s in walk(body) if isinstance(s, For)), default=0.0)
 
@@ -613,7 +614,7 @@ def _may_merge(host: For, guest: For, within: bool) -> bool:
 
 
 def _depends(loop: For, between: list[Stmt]) -> bool:
-    """True if a loop uses results of the statements between the host loop and it."""
+    """True if a loop uses results of the statements between the host loop and this loop."""
     made = {s.name for s in between if isinstance(s, Let | Load | ReadState | Select)}
     written = {s.buffer for s in between if isinstance(s, Store)}
     loads = (s for s in walk((loop,)) if isinstance(s, Load))
@@ -621,7 +622,7 @@ def _depends(loop: For, between: list[Stmt]) -> bool:
 
 
 def _forward(body: tuple[Stmt, ...], known: Stored) -> tuple[Stmt, ...]:
-    """Replace loads, in inner loops, of elements stored before by the stored values."""
+    """Replace loads, in inner loops, of elements stored earlier by the stored values."""
     stored = dict(known)
     names: dict[str, str] = {}
     result: list[Stmt] = []
@@ -644,13 +645,13 @@ def _forward(body: tuple[Stmt, ...], known: Stored) -> tuple[Stmt, ...]:
 
 
 def _stored_once(nest: Nest) -> Nest:
-    """The nest without stores that are overwritten in the same iteration."""
+    """The nest without stores whose element the same iteration stores again."""
     body = _without_overwritten(nest.body)
     return nest if body == nest.body else Nest(body)
 
 
 def _without_overwritten(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-    """The statements without stores of elements that are stored again before they are read."""
+    """The statements without stores of elements that are stored again before any read."""
     later: set[tuple[Storage, Index]] = set()
     result: list[Stmt] = []
     for stmt in reversed(body):
@@ -669,7 +670,7 @@ def _without_overwritten(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
 
 
 def _drop_temporaries(program: LoopProgram, before: LoopProgram) -> LoopProgram:
-    """Remove stores into temporaries that no step loads, and the temporaries."""
+    """Remove stores into temporaries that no step loads, and remove these temporaries."""
     needed = {view.storage for view in program.results}
     needed |= {count.view.storage for count in program.counts}
     for step in program.steps:

@@ -1,4 +1,4 @@
-"""LoopProgram -> LoopProgram: loops of the program do not load again what no trip changes."""
+"""LoopProgram -> LoopProgram: a loop does not load again an element that no trip changes."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from axiomjit.symbolic.index_ranges import IndexRange
 
 
 def hoist_loads(program: LoopProgram, context: Context) -> LoopProgram:
-    """Move loads that give every trip the same element before the loop, and what depends on them.
+    """Move loads of elements that no trip changes, and scalars computed from them, before the loop.
 
-    The element is the same if the index is not in its position and no trip writes it. A loop
-    without trips must not read beyond an array, so the position is within it for all trips of the
-    loops around, or the loop surely has a trip. LLVM moves loads only from memory that the loop
-    does not write at all.
+    A load may move if the index of the loop is not in its position and no trip writes the element.
+    A loop without trips must not read beyond an array: so either the position is within the array
+    for all trips of the loops around, or the loop surely has a trip. LLVM moves loads only from
+    memory that the loop does not write at all.
 
     Needs: a legal loop program with lowered regions.
     Gives: a legal loop program.
@@ -52,7 +52,7 @@ def hoist_loads(program: LoopProgram, context: Context) -> LoopProgram:
 
 
 def _body(body: Sequence[Stmt], around: tuple[IndexRange, ...], scope: Scope) -> tuple[Stmt, ...]:
-    """The statements, with what their loops and those inside need not repeat before them."""
+    """The statements; loads that the loops inside need not repeat stand before these loops."""
     found: list[Stmt] = []
     for stmt in body:
         if isinstance(stmt, When):
@@ -69,7 +69,7 @@ def _body(body: Sequence[Stmt], around: tuple[IndexRange, ...], scope: Scope) ->
 
 
 class _Hoisting:
-    """One loop, whose statements are moved before it if no trip needs its own."""
+    """A loop whose statements are moved before the loop if all trips would give the same value."""
 
     def __init__(self, loop: For, around: tuple[IndexRange, ...], scope: Scope) -> None:
         self.loop, self.around, self.scope = loop, around, scope
@@ -106,7 +106,7 @@ class _Hoisting:
         return (*before, self.loop.replace(body=tuple(kept)))
 
     def may_move(self, stmt: Stmt, own: set[str], runs: bool) -> bool:
-        """True if a statement gives the same in all trips.
+        """True if a statement gives the same value in all trips.
 
         `runs` is True if the loop has a trip that surely runs the statement.
         """

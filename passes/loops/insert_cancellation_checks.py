@@ -24,7 +24,7 @@ from axiomjit.symbolic.data_dependent import HeuristicScope
 from axiomjit.symbolic.dims import Dim, bound, dim, smaller
 
 MIN_WORK: Final = 2**29
-"""Fewest additions, or bytes, of a loop that polls: about 20 ms."""
+"""Fewest additions (or bytes) of a loop that polls, which take about 20 ms."""
 MAX_WORK_BETWEEN_CHECKS: Final = 2**25
 """Most work between two checks, unless one iteration is longer."""
 POLL_INTERVALS: Final = (2**20, 2**15, 2**10, 2**5, 1)
@@ -37,9 +37,9 @@ def insert_cancellation_checks(program: LoopProgram, context: Context) -> LoopPr
     The caller of a kernel polls the flag between units, but one unit can take long: it may be a row
     of any length, or a fold of few columns over many rows. The flag decides only whether results
     are discarded, never their values. A cancelled unit may leave any values in its buffers, so
-    kernels that write into arguments or variables do not poll. Kernels of regions do: they end
-    between two trips, with all that earlier trips have written. Estimating the work of a loop with
-    the lengths of this call records guards in the scope.
+    kernels that write into arguments or variables do not poll. Kernels of regions poll: a cancelled
+    kernel ends between two trips, after all writes of the earlier trips. Estimating the work of a
+    loop with the lengths of this call records guards in the scope.
 
     Needs: a legal loop program; all other passes over loops have run.
     Gives: a legal loop program.
@@ -61,9 +61,10 @@ def _with_checks(nest: Nest) -> Nest:
 
 
 def _between_trips(body: tuple[Stmt, ...], outer: tuple[For, ...]) -> tuple[Stmt, ...]:
-    """The statements of a region with polling in the outermost loops, and in trips that are long.
+    """The statements of a region; the outermost loops, and loops in long trips, poll.
 
-    The kernel ends there: what it has written is what the program had written between these trips.
+    A cancelled kernel ends between two trips. The memory then has the values that the program gives
+    the memory between these trips.
     """
     found: list[Stmt] = []
     for stmt in body:
@@ -77,9 +78,9 @@ def _between_trips(body: tuple[Stmt, ...], outer: tuple[For, ...]) -> tuple[Stmt
 
 
 def _of_program(loop: For, loops: tuple[For, ...]) -> For:
-    """The innermost of several loops of a region, with polling.
+    """The innermost one of several nested loops of a region, with polling.
 
-    Between trips of a shared loop the caller of the kernel polls.
+    A shared loop itself does not poll, since the caller of the kernel polls between its trips.
     """
     late = lazy_import("axiomjit.passes.costs.serial_cost")
     cost = late.serial_cost(loop.body)
@@ -95,7 +96,7 @@ def _of_program(loop: For, loops: tuple[For, ...]) -> For:
 
 
 def _unit(stmt: Stmt) -> Stmt:
-    """The statement with polling inside the caller's loop; any other loop itself may poll."""
+    """The statement with polling: in the caller's loop, only the loops inside may poll."""
     return _inside(stmt) if isinstance(stmt, For) and stmt.kind == "map" else _polling(stmt)
 
 
@@ -105,7 +106,7 @@ def _inside(loop: For) -> For:
 
 
 def _polling(stmt: Stmt) -> Stmt:
-    """A long loop with polling in it or, if one iteration is long, in the loops inside it."""
+    """A statement in which a long loop polls, or the loops inside it if one iteration is long."""
     if not isinstance(stmt, For):
         return stmt
     step = _work(stmt.body)

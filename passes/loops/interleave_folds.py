@@ -1,4 +1,4 @@
-"""LoopProgram -> LoopProgram: commutative folds of users take elements in turn into lanes."""
+"""LoopProgram -> LoopProgram: commutative folds of users fold each element into the next lane."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ MIN_STEPS: Final = 256
 def interleave_folds(program: LoopProgram, context: Context) -> LoopProgram:
     """Fold element k of a block into lane k modulo `LANES`, then one lane after the other.
 
-    Each iteration of a fold by a graph of scalars depends on the previous one, which makes scalar
-    code. If the order of elements does not matter, `LANES` states are folded side by side: the
-    innermost loop runs over them and is vector code. Lanes are combined in order, and belong to the
-    fixed blocks of the fold, so that results depend on extents alone. Short loops, and loops with
-    other folds or reads of states, are not changed. The test for a short loop records a guard in
-    the scope.
+    Each iteration of a fold by a graph of scalars depends on the previous iteration, so that the
+    code is scalar. If the order of elements does not matter, `LANES` states are folded side by
+    side: the innermost loop runs over them and is vector code. Lanes are combined in order, and
+    belong to the fixed blocks of the fold, so that results depend on extents alone. Short loops,
+    and loops with other folds or reads of states, are not changed. The test for a short loop
+    records a guard in the scope.
 
     Needs: blocked nests.
     Gives: a legal loop program.
@@ -56,7 +56,7 @@ def interleave_folds(program: LoopProgram, context: Context) -> LoopProgram:
 
 
 def _interleaved(loop: For, numbers: Iterator[int]) -> tuple[Stmt, ...]:
-    """The loop, or the loops over its lanes and the statements that combine the lanes."""
+    """The loop; with lanes, the loops over the lanes and the statements that combine the lanes."""
     states = [s.state for s in loop.body if isinstance(s, Fold)]
     size = LANES if loop.block is None else dim(loop.block.size).constant
     if size is None or size % LANES or not _may_have_lanes(loop, states) or loop.extent < MIN_STEPS:
@@ -85,7 +85,7 @@ def _interleaved(loop: For, numbers: Iterator[int]) -> tuple[Stmt, ...]:
 
 
 def _may_have_lanes(loop: For, states: Sequence[State]) -> bool:
-    """True if a loop runs all its iterations, and folds into each state once in each."""
+    """True if a loop runs all its iterations, and each iteration folds into each state once."""
     whole = loop.kind == "fold" and loop.span is None and loop.at is None and not loop.limits
     plain = all(isinstance(s, Let | Load | Store | Fold) for s in loop.body)
     once = bool(states) and len(set(states)) == len(states)

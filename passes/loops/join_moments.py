@@ -53,12 +53,12 @@ MAX_CACHED_ROW: Final = 65_536
 
 
 def join_moments(program: LoopProgram, context: Context) -> LoopProgram:
-    """Fold moments if one nest computes means and another one squares of distances from them.
+    """Fold moments if one nest computes means and another nest squares of distances from the means.
 
     The second nest has to wait for the mean of the whole row, and reads the row from memory again.
-    Moments of parts of a row can be merged, so that the row is read once. This is done if rows are
-    long, or if all elements are one row; loops with large strides are not changed. Comparing
-    the length of rows records a guard in the scope.
+    Moments of parts of a row can be merged, so that the row is read once. The nests are joined if
+    rows are long, or if all elements are one row; loops with large strides are not changed.
+    Comparing the length of rows records a guard in the scope.
 
     Needs: a legal loop program whose loops have no blocks.
     Gives: a legal loop program.
@@ -101,7 +101,7 @@ class _Joining:
         )
 
     def add(self, step: Nest | LibraryCall) -> None:
-        """Append a step, or join it with an earlier one."""
+        """Append a step, or join the step with an earlier step."""
         uses = accessed(step)
         rows = _rows_of(step.body) if isinstance(step, Nest) else None
         squares = None if rows is None else _squares(rows)
@@ -118,7 +118,7 @@ class _Joining:
         self.uses.append(uses)
 
     def _may_move(self, uses: tuple[set[Storage], set[Storage]], earlier: int) -> bool:
-        """True if a nest with these uses may move to the place of an earlier nest."""
+        """True if a nest that uses these storages may move to the place of an earlier nest."""
         reads, writes = uses
         if any(storage.name in self.before.updated for storage in writes):
             return False
@@ -128,7 +128,7 @@ class _Joining:
         return all(reads.isdisjoint(w) and writes.isdisjoint(r | w) for r, w in between)
 
     def _joined(self, first: Nest | LibraryCall, other: _Rows) -> Nest | None:
-        """A nest that folds moments in place of both nests; None if they do not match."""
+        """A nest that folds moments in place of both nests; None if the nests do not match."""
         one = _rows_of(first.body) if isinstance(first, Nest) else None
         if one is None or not one.has_same_loops(other) or not one.is_long:
             return None
@@ -164,7 +164,7 @@ class _Joining:
     def _with_moments(
         self, one: _Rows, other: _Rows, fold: Fold, squares: _Squares, number: int
     ) -> Nest | None:
-        """The first nest with moments in place of a sum, then the end of the second one."""
+        """The first nest with moments in place of a sum, then the end of the second nest."""
         value, name = fold.values[0], f"j{number}"
         begin = needed(one.inner, value)
         dtypes = dtypes_of(begin)
@@ -194,7 +194,7 @@ class _Joining:
 
 
 def _read_from(stmt: Stmt, old: State, new: State, part: int) -> Stmt:
-    """The statement, in which a read of the state `old` becomes a read of a part of `new`."""
+    """The statement, in which a read of state `old` becomes a read of a part of state `new`."""
     if isinstance(stmt, ReadState) and stmt.state == old:
         return ReadState(stmt.name, new, part)
     return stmt
@@ -209,7 +209,7 @@ def _at_first(stmt: Stmt, loops: set[str]) -> Stmt:
 
 
 class _Rows(Record):
-    """Loops over rows, fold loops over a row with their body, and statements before and after."""
+    """Loops over rows, fold loops over a row with a body, and statements before and after these."""
 
     loops: tuple[For, ...]
     before: tuple[Stmt, ...]
@@ -280,7 +280,7 @@ class _Squares(Record):
 
 
 def _squares(rows: _Rows) -> _Squares | None:
-    """The sum of squares that a nest computes, if its fold loops do nothing else."""
+    """The sum of squares that a nest computes; None if its fold loops do anything else."""
     folds = [s for s in rows.inner if isinstance(s, Fold)]
     lets = {s.name: s for s in rows.inner if isinstance(s, Let)}
     loads = {s.name: s for s in rows.inner if isinstance(s, Load)}
@@ -307,13 +307,13 @@ def _squares(rows: _Rows) -> _Squares | None:
 
 
 def _is_sum(fold: Fold) -> bool:
-    """True if a fold is a sum, in any order, in float64."""
+    """True if a fold is a sum in float64, in any order of the elements."""
     state = fold.state
     return state.accumulator.name == "sum" and state.dtype == FLOAT and state.lanes is None
 
 
 def _is_same(one: _Rows, fold: Fold, other: _Rows, squares: _Squares) -> bool:
-    """True if the values in the mean are those in the squares of distances."""
+    """True if the values in the mean are the values in the squares of distances."""
     return _key(one.inner, fold.values[0]) == _key(other.inner, squares.value) is not None
 
 
@@ -332,7 +332,7 @@ def _key(body: tuple[Stmt, ...], value: str) -> Hashable:
 
 
 def _uncast(name: str, lets: dict[str, Let], least: DType) -> str:
-    """The operand of lossless casts; casts to integers or shorter floats are kept."""
+    """The operand of lossless casts; casts to integers or to shorter floats stay."""
     while name in lets and lets[name].primitive is CAST and _can_hold(lets[name].dtype, least):
         (name,) = lets[name].operands
     return name

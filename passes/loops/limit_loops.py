@@ -1,4 +1,4 @@
-"""LoopProgram -> LoopProgram: loops run only the iterations at which their limits hold."""
+"""LoopProgram -> LoopProgram: loops run only the iterations in which the limits hold."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ from axiomjit.symbolic.dims import bound
 def limit_loops(program: LoopProgram, context: Context) -> LoopProgram:
     """Move limits of statements to the loop around them, so that the loop's body has no condition.
 
-    A limit moves to the innermost loop whose iterator it has, if all folds and stores in this loop
-    have the limit. The loop over a window at an edge is then shorter, and an inner loop along a row
-    is vector code. Limits without iterators are evaluated, which records guards in the scope.
+    A limit moves to the innermost loop whose iterator is in the limit, if all folds and stores in
+    this loop have the limit. The loop over a window at an edge is then shorter, and an inner loop
+    along a row is vector code. Limits without iterators are evaluated, which records guards in the
+    scope.
 
     Needs: a legal loop program; blocks and lanes are made before.
     Gives: a legal loop program.
@@ -67,7 +68,7 @@ def _under(limits: tuple[Limit, ...], body: tuple[Stmt, ...]) -> tuple[Stmt, ...
 
 
 def _shared(body: tuple[Stmt, ...]) -> tuple[Limit, ...] | None:
-    """The limits common to all folds and stores of a body; None if it has neither."""
+    """The limits common to all folds and stores of a body; None if there are no such statements."""
     found: tuple[Limit, ...] | None = None
     for stmt in body:
         if isinstance(stmt, Fold | Store):

@@ -1,4 +1,4 @@
-"""LoopProgram -> LoopProgram: loops and branches of the program become one nest each."""
+"""LoopProgram -> LoopProgram: each loop or branch of the program becomes one nest."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ from axiomjit.symbolic.dims import INDEX, Dim, Scope, dim, largest_of, product, 
 from axiomjit.symbolic.index_ranges import IndexRanges
 
 MAX_CELLS: Final = 64
-"""Most elements of a temporary that is scratch memory of the kernel."""
+"""Most elements of a temporary that is put into scratch memory of the kernel."""
 MOST_ELEMENTS: Final = 2**16
-"""The most elements that a trip computes at once in a serial kernel: threads share the work of
-larger trips, and Ctrl-C is heard between them."""
+"""The most elements that a trip computes at once in a serial kernel: a larger trip calls kernels
+whose work threads share, and Ctrl-C is heard between these kernels."""
 MIN_VECTOR_PRODUCT: Final = 2**16
-"""Fewest multiplications of a matrix and a vector in a trip for which a library is called."""
+"""Fewest multiplications in a product of a matrix and a vector for which a trip calls a library."""
 PASSES: Final[tuple[Callable[[Any, Context], Any], ...]] = (
     *(compose_views, order_contractions, simplify_algebra, save_versions),
     *(lower_to_views, lower_to_loops, fuse_loops, order_loops),
@@ -58,11 +58,11 @@ PASSES: Final[tuple[Callable[[Any, Context], Any], ...]] = (
 
 
 def lower_regions(program: LoopProgram, context: Context) -> LoopProgram:
-    """Lower the bodies of a region as programs of their own, and put them into one nest.
+    """Lower each body of a region as a separate program, and put these programs into one nest.
 
     The nests of a body run in order, in a serial loop or in the side of a branch. Carried numbers
-    and small temporaries are cells of the kernel; other temporaries are allocated before, in the
-    largest size that a trip needs. Regions that call libraries stay calls.
+    and small temporaries are cells of the kernel; other temporaries are allocated before the kernel
+    runs, in the largest size that a trip needs. A region that calls a library stays a call.
 
     Needs: a legal loop program with costs.
     Gives: a legal loop program.
@@ -116,7 +116,7 @@ def _is_serial(op: Op, context: Context) -> bool:
 
 
 def _is_large(op: Op, scope: Scope) -> bool:
-    """True if an op loops over more than MOST_ELEMENTS elements; gathered ones have no loop."""
+    """True if an op loops over more than MOST_ELEMENTS elements; views have no loop."""
     computed = not is_view(op) and not isinstance(op, Written)
     return computed and scope.value(product(op.looped_extents)) > MOST_ELEMENTS
 
@@ -184,7 +184,7 @@ class _Lowering:
         return Name(letter, self.names - 1)
 
     def cell(self, like: Storage, size: int) -> _Memory:
-        """Scratch memory of this many elements."""
+        """Scratch memory of `size` elements."""
         shape, name = (dim(size),), f"x{len(self.cells)}"
         made = Storage(name, ArrayRole.CELLS, like.dtype, shape, (dim(1),))
         self.cells.append(made)
@@ -216,7 +216,7 @@ class _Lowering:
     def body(
         self, body: Graph, operands: Sequence[_Memory], scope: Scope, ranges: IndexRanges
     ) -> tuple[tuple[Stmt, ...], _Memory]:
-        """The statements of a body, and the memory of its result, if it has one."""
+        """The statements of a body, and the memory of the result, if the body has a result."""
         layouts = {k: memory.strides for k, memory in enumerate(operands)}
         context = Context(layouts, scope, self.context.target, True, ranges.ranges)
         program: Any = body
@@ -252,7 +252,7 @@ class _Lowering:
     def placed(
         self, nest: Nest, memories: Mapping[Storage, _Memory], numbers: Sequence[Number]
     ) -> tuple[Stmt, ...]:
-        """The statements of a nest in the memory of the program, under names of their own."""
+        """The statements of a nest in the memory of the program, with new names."""
         assert not nest.combine, "folds of a body have no blocks"
         names: dict[str, str] = {}
         for name in dict.fromkeys(names_in(nest.body)):
@@ -279,7 +279,7 @@ class _Lowering:
         return loads + rename_iterators(rewrite_body(nest.body, place), names)
 
     def number(self, number: Number) -> str:
-        """The name of a number of a body in the program."""
+        """The name, in the program, of a number of a body."""
         for known in self.numbers:
             if known.origin is number.origin:
                 return known.name

@@ -101,7 +101,7 @@ class _Emitter:
         return Nest(self.loops("map", range(last), body))
 
     def scan_of(self, definition: Definition) -> Definition | None:
-        """The scan that a definition is, or selects a value from; else None."""
+        """The scan that a definition computes, or from which it selects a value; else None."""
         if definition.primitive.name == "part":
             (whole,) = definition.operands
             assert isinstance(whole, Value), "folds of several values are not stored"
@@ -110,7 +110,7 @@ class _Emitter:
         return definition if is_scan else None
 
     def step(self, definition: Definition, place: IndexMap, body: list[Stmt]) -> State:
-        """The state of a fold after combining the element at a place into it."""
+        """The state of a fold after the element at a place is combined into the state."""
         fold = definition.fold
         assert isinstance(fold, UfuncFold | StateFold)
         state = State(Name("s", self.states), fold, fold.state_dtype(definition.dtype))
@@ -134,7 +134,7 @@ class _Emitter:
         return rounded
 
     def open_body(self) -> list[Stmt]:
-        """A new body; values computed in the body are shared only within it."""
+        """A new body; values computed in this body are shared only within the body."""
         self.bodies.append([])
         return self.bodies[-1]
 
@@ -147,8 +147,8 @@ class _Emitter:
     ) -> tuple[Stmt, ...]:
         """Loops around a body, the first iterator outermost, without loops of one iteration.
 
-        A fold always has a loop, since its element is computed inside a fold loop. Iterations of
-        `ordered` loops may write one element again.
+        A fold always has a loop, since the element is computed inside a fold loop. Two iterations
+        of an `ordered` loop may write the same element.
         """
         inner = body
         for k in reversed(iterators):
@@ -159,11 +159,11 @@ class _Emitter:
         return body
 
     def place(self, k: int) -> Affine:
-        """The index of an iterator, 0 if it has one value."""
+        """The index of an iterator; 0 if the iterator has only one value."""
         return fixed(0) if self.extents[k].constant == 1 else iterator(k)
 
     def define(self, definition: Definition, place: IndexMap, body: list[Stmt]) -> str:
-        """The name of the value of a definition with its map iterators at `place`."""
+        """The name of the value of a definition at the place of its map iterators."""
         if definition.fold is None:
             return self.apply(definition, place, body)
         return self.read_state(self.fold(definition, place, body), 0, definition.dtype, body)
@@ -182,7 +182,7 @@ class _Emitter:
         return state
 
     def part(self, definition: Definition, place: IndexMap, body: list[Stmt]) -> str:
-        """One value of a fold with several values, which is computed once per index and body."""
+        """One value of a fold with several values; the fold is computed once per index and body."""
         (whole,) = definition.operands
         assert isinstance(whole, Value), "folds of several values are not stored"
         index = tuple(apply_map(function, place) for function in whole.index)
@@ -194,7 +194,7 @@ class _Emitter:
         return name
 
     def apply(self, definition: Definition, place: IndexMap, body: list[Stmt]) -> str:
-        """The primitive of a definition at one point of its iteration space."""
+        """The result of a definition's primitive at one point of the iteration space."""
         if definition.regions:
             return self.select(definition, place, body)
         if definition.primitive.name == "part":
@@ -212,12 +212,12 @@ class _Emitter:
         return name
 
     def gather(self, definition: Definition, place: IndexMap, body: list[Stmt]) -> str:
-        """The value of a gather: its first operand, at the positions in the others."""
+        """The value of a gather: the element of its first operand at the other operands' values."""
         at = self.positions(definition, place, body)
         return self.read(definition.operands[0], (*place, *at), body)
 
     def positions(self, definition: Definition, place: IndexMap, body: list[Stmt]) -> IndexMap:
-        """The values of the operands after the first, which are the iterators from rank on."""
+        """The values of the operands after the first one, as index functions."""
         count = len(definition.extents) - definition.rank
         operands = definition.operands[1:] if count else ()
         return tuple(_value(self.read(operand, place, body)) for operand in operands)
@@ -240,7 +240,7 @@ class _Emitter:
         return name
 
     def read(self, operand: ReadOperand, place: IndexMap, body: list[Stmt]) -> str:
-        """The value of an operand, computed or loaded once per index and body."""
+        """The value of an operand; each body computes or loads the value once per index."""
         if isinstance(operand, Number):
             return operand.name
         if isinstance(operand, Value):
@@ -252,7 +252,7 @@ class _Emitter:
         return self.load(operand.storage, _element_offset(operand, place), body)
 
     def load(self, storage: Storage, at: Affine, body: list[Stmt]) -> str:
-        """The element of a storage at a place, loaded once per place and body."""
+        """The element of a storage at a place; each body loads the element once per place."""
         key = (storage.name, (at,), id(body))
         if key not in self.values:
             self.values[key] = self.fresh()
@@ -270,7 +270,7 @@ class _Emitter:
 
 
 def _within(definition: Definition, place: IndexMap, body: list[Stmt]) -> tuple[Stmt, ...]:
-    """A body for the points at which the conditions of a definition hold."""
+    """A body that runs only for the points at which the conditions of a definition hold."""
     limits = tuple(
         Limit(tuple((f"i{k}", c) for k, c in one.function.terms), one.low, one.high)
         for one in through(definition.conditions, place)
@@ -284,7 +284,7 @@ def _element_offset(view: View, place: IndexMap) -> Affine:
 
 
 def _bound(function: Affine, low: Dim, high: Dim) -> Bound:
-    """low <= function < high as a range of its iterator."""
+    """The condition low <= function < high as a range of the function's iterator."""
     low, high = low - function.offset, high - function.offset
     if not function.terms:
         return Bound(None, low, high)
@@ -303,7 +303,7 @@ def _value(name: str) -> Affine:
 
 
 def _named(function: Affine) -> Index:
-    """The index function as an Index with names of iterators and values."""
+    """The index function as an Index, with the names of iterators and values."""
     names = [f"i{k}" if k >= 0 else f"v{-1 - k}" for k, _ in function.terms]
     terms = tuple((name, s) for name, (_, s) in zip(names, function.terms, strict=True))
     gathered = tuple(name for name, (k, _) in zip(names, function.terms, strict=True) if k < 0)

@@ -32,22 +32,22 @@ from axiomjit.symbolic.dims import Dim, bound, dim, product, smaller
 from axiomjit.views.dense_layout import row_major_strides
 
 MIN_POSITIONS: Final = 1 << 19
-"""Fewest positions of a scatter that is privatised; below that, one thread is about as fast."""
+"""Fewest positions of a scatter that is privatised; with fewer, one thread is about as fast."""
 BLOCKS: Final = 16
-"""The number of blocks of positions, each with a copy of the target; more threads have no work."""
+"""The number of blocks of positions, each with a copy of the target; it limits the threads."""
 MIN_POSITIONS_PER_CELL: Final = 8
-"""Fewest positions per element of all copies."""
+"""Fewest positions per element in all copies together."""
 MAX_COPY_BYTES: Final = 1 << 20
 """Most bytes of the copies of one block, which stay in a core's own cache."""
 PADDING: Final = 128
-"""Bytes between copies, so that no two threads write into one cache line."""
+"""Bytes between copies, so that two threads never write into the same cache line."""
 
 
 class Rule(Record):
-    """Combines values in a copy, and copies with the target, for some kinds of dtypes.
+    """How values are combined in a copy, and copies with the target, for some kinds of dtypes.
 
-    A copy begins as `neutral` elements of its dtype. The result must be the same for every order,
-    so sums and products of floats have no rule.
+    A copy begins with `neutral` elements of its dtype. The result must be the same for every order
+    of the values, so sums and products of floats have no rule.
     """
 
     kinds: str
@@ -73,7 +73,7 @@ RULES: Final = {
     "bitwise_or": Rule("biu", lambda _: 0, "bitwise_or"),
     "bitwise_xor": Rule("biu", lambda _: 0, "bitwise_xor"),
 }
-"""Rules by the name of the primitive with which a scatter combines."""
+"""For the name of the primitive with which a scatter combines, the rule."""
 
 
 def privatise_scatters(program: LoopProgram, context: Context) -> LoopProgram:
@@ -82,11 +82,13 @@ def privatise_scatters(program: LoopProgram, context: Context) -> LoopProgram:
     The units of the variant are blocks of positions. Each unit fills a copy of the target with the
     neutral element and scatters into the copy; the combine part combines the copies with the
     target. A single thread runs the scatter itself, which needs no copies; the variant runs only if
-    several threads share the work. Both give the same bits, since the variant is made only for
-    operations whose result does not depend on the order: for floats only minimum and maximum.
+    several threads share the work. The scatter and the variant give the same bits, since only
+    operations whose result does not depend on the order have a variant: for floats only minimum and
+    maximum.
 
     Comparing the number of positions and the size of the target records guards in the scope. A
-    data-dependent length of the target, as that of counts, is checked when it is known.
+    data-dependent length of the target (for example, of counts) is checked when the length is
+    known.
 
     Needs: nests with their costs.
     Gives: a legal loop program.
@@ -149,9 +151,9 @@ class _Scatter(Record):
 
     @property
     def margins(self) -> tuple[Dim, ...]:
-        """Numbers that are not negative with many positions, many iterations and small copies.
+        """Numbers that are 0 or more if there are many positions, many iterations and small copies.
 
-        With many iterations no block is empty.
+        If there are many iterations, no block is empty.
         """
         sizes = [product(store.buffer.shape) for store in self.stores]
         return (
@@ -163,12 +165,12 @@ class _Scatter(Record):
 
     @property
     def may_pay(self) -> bool:
-        """True if none of these numbers is known to be negative before the program runs."""
+        """True if no number in `margins` is known to be negative before the program runs."""
         known = [margin for margin in self.margins if not data_dependent_in(margin)]
         return not data_dependent_in(self.positions) and all(margin >= 0 for margin in known)
 
     def copies(self, numbers: Iterator[int]) -> tuple[Storage, ...]:
-        """Partials with a copy of each target for each block."""
+        """The partials: for each block, a copy of each target."""
         made: list[Storage] = []
         for store in self.stores:
             cells, dtype = _pitch(store) * BLOCKS, store.buffer.dtype

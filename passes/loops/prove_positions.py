@@ -35,17 +35,18 @@ from axiomjit.passes.ir.view_ir import POSITIONS, ArrayRole, Storage
 from axiomjit.symbolic.dims import INDEX, Dim, dim, symbols_in
 
 LEAST_TRIPS: Final = 64
-"""Fewest trips, in the traced call, of a loop of which positions are checked before it."""
+"""Fewest trips, in the traced call, of a loop before which positions are checked."""
 MAX_STATEMENTS: Final = 80
-"""The most statements of such a loop, as the kernel has two versions of it."""
+"""The most statements of a loop before which positions are checked: the loop is compiled twice."""
 AND, AT_LEAST, BELOW = (PRIMITIVES[name] for name in ("logical_and", "greater_equal", "less"))
 
 
 def prove_positions(program: LoopProgram, context: Context) -> LoopProgram:
-    """Check the positions in an array that a loop does not write before the loop, not in each trip.
+    """Check all positions in an array before the loop if the loop does not write the array.
 
-    A first loop looks at all of them. If none is negative or beyond the end, the loop runs without
-    checks, and positions do not wrap; else it runs as before.
+    An additional loop looks at all positions. If no position is negative or beyond the end of the
+    array, the loop runs without checks and without wrapping positions. If a position fails, the
+    loop runs as before.
 
     Needs: a legal loop program with lowered regions.
     Gives: a legal loop program.
@@ -62,9 +63,10 @@ def prove_positions(program: LoopProgram, context: Context) -> LoopProgram:
 
 
 class Check(Record):
-    """A computed position with its check: `truth` says that it is within the array.
+    """A computed position with its check: `truth` says that the position is within the array.
 
-    `place` is the position from the start of the array, or 0 if there is no such position.
+    `place` is the position from the start of the array, or 0 if the position is not within the
+    array.
     """
 
     position: str
@@ -93,7 +95,7 @@ class _Proving:
         return nest.replace(body=body, tiles=(*nest.tiles, *self.cells))
 
     def body(self, body: Sequence[Stmt]) -> tuple[Stmt, ...]:
-        """The statements with loops that look at positions before others."""
+        """The statements; before each loop with positions stands a loop that looks at them."""
         found: list[Stmt] = []
         for stmt in body:
             if isinstance(stmt, When):
@@ -109,7 +111,7 @@ class _Proving:
         return tuple(found)
 
     def checks(self, loop: For) -> list[Check]:
-        """The checks of a loop that are known before it."""
+        """The checks in a loop whose positions are known before the loop."""
         every = walk(loop.body)
         if loop.kind != "serial" or len(every) > MAX_STATEMENTS or not self.is_long(loop.extent):
             return []
@@ -121,13 +123,13 @@ class _Proving:
         return [one for one in found if one is not None and _is_known(one.needed, stored)]
 
     def is_long(self, trips: Dim) -> bool:
-        """True if a loop has many trips, whatever the index of a loop around it."""
+        """True if a loop has many trips for every index of the loops around it."""
         if any(symbol.kind == INDEX for symbol in symbols_in(trips)):
             return False
         return self.scope.value(trips) >= LEAST_TRIPS
 
     def check(self, place: Let, body: tuple[Stmt, ...], lets: Mapping[str, Let]) -> Check | None:
-        """The check that gives a place in an array; None if the statement does not."""
+        """The check of a position that a statement gives; None if the statement gives none."""
         if place.primitive is not WHERE:
             return None
         truth, wrapped, zero = place.operands
@@ -158,7 +160,7 @@ class _Proving:
         return isinstance(origin, Scalar) and bool(origin.value == 0)
 
     def versions(self, loop: For, checks: Sequence[Check]) -> tuple[Stmt, ...]:
-        """The statements that look at all positions, and one of both versions of the loop."""
+        """Statements that look at all positions, and a branch between both versions of the loop."""
         cell = Storage(f"y{len(self.cells)}", ArrayRole.CELLS, BOOL, (dim(1),), (dim(1),))
         self.cells.append(cell)
         first = Index(dim(0), ())
@@ -193,7 +195,7 @@ def _name(stmt: Stmt) -> str:
 
 
 def _is_known(statements: Sequence[Stmt], stored: set[Storage]) -> bool:
-    """True if statements read memory, and none that the loop writes."""
+    """True if statements read memory, and the loop writes none of this memory."""
     if not all(isinstance(s, Let | Load) for s in statements):
         return False
     loads = [s.buffer for s in statements if isinstance(s, Load) and s.buffer is not POSITIONS]
@@ -201,7 +203,7 @@ def _is_known(statements: Sequence[Stmt], stored: set[Storage]) -> bool:
 
 
 def _unchecked(body: tuple[Stmt, ...], checks: Sequence[Check]) -> tuple[Stmt, ...]:
-    """The statements of a trip in which all positions are known to be places in their arrays."""
+    """The statements of a trip without checks, since all positions are within their arrays."""
     truths, names = {one.truth for one in checks}, {one.place: one.position for one in checks}
     dtypes = dtypes_of(body)
     kept: list[Stmt] = []

@@ -60,14 +60,14 @@ MIN_ITERATIONS: Final = 64
 def search_blocks(program: LoopProgram, context: Context) -> LoopProgram:
     """Fold extremes alone, block by block, and search the block of the extreme for its position.
 
-    A state of an element and its position depends on the previous iteration by a comparison and two
-    selections, which makes scalar code. So the innermost loop folds the elements of a block, as
-    vector code; the block is then one element of the fold, with its number as position. In the end
-    the elements of the winning block are computed again, and the first element that equals the
-    extreme has the position. Elements that depend on earlier iterations are stored in a
-    tile, and each block is searched there before the next one. Loops whose elements are
-    overwritten, lanes of tiles, and short loops are not changed. The length of a loop records a
-    guard in the scope.
+    The state of an extreme and its position depends on the previous iteration by a comparison and
+    two selections, so that the code is scalar. With this pass, the innermost loop is vector code
+    that folds the elements of a block; the extreme of the block is then one element of the fold,
+    with the number of the block as position. At the end, the elements of the block with the extreme
+    are computed again, and the first element that equals the extreme has the position. Elements
+    that depend on earlier iterations are stored in a tile, and each block is searched in the tile
+    before the next block is computed. Loops whose elements are overwritten, lanes of tiles, and
+    short loops are not changed. The length of a loop records a guard in the scope.
 
     Needs: blocked nests.
     Gives: a legal loop program.
@@ -90,7 +90,7 @@ def search_blocks(program: LoopProgram, context: Context) -> LoopProgram:
 
 
 def _searched(loop: For, tiles: list[Storage], numbers: Iterator[int]) -> tuple[Stmt, ...]:
-    """The statements that search the positions which a loop folds, or the unchanged loop."""
+    """The loops and statements that search for the positions of a loop, or the unchanged loop."""
     if loop.kind != "fold" or loop.limits or any(isinstance(s, For | If) for s in loop.body):
         return (loop,)
     searches = _searches(loop, numbers)
@@ -105,7 +105,7 @@ def _searched(loop: For, tiles: list[Storage], numbers: Iterator[int]) -> tuple[
 def _searched_at_once(
     loop: For, searches: Sequence[_Search], tiles: list[Storage]
 ) -> tuple[Stmt, ...]:
-    """The loop over a block, which stores its elements in tiles, and searches in these."""
+    """The loop over a block, which stores its elements in tiles, and loops over the tiles."""
     assert loop.block is not None
     here, size = cell(loop.iterator, loop.block), dim(loop.block.size)
     own = {search.block for search in searches}
@@ -150,7 +150,7 @@ def _searched_at_end(loop: For, searches: Sequence[_Search]) -> tuple[Stmt, ...]
 
 
 def _with_prefetch(stmt: Stmt, loop: For) -> Stmt:
-    """A load with unit stride, with a prefetch of data that is needed after the search."""
+    """A statement; a load with unit stride also prefetches data that is needed after the search."""
     if not isinstance(stmt, Load) or stmt.buffer is POSITIONS:
         return stmt
     if dict(stmt.index.terms).get(loop.iterator, dim(0)).constant != 1:
@@ -201,7 +201,7 @@ def _searches(loop: For, numbers: Iterator[int]) -> list[_Search]:
 
 
 def _without_places(body: tuple[Stmt, ...], searches: Sequence[_Search]) -> tuple[Stmt, ...]:
-    """The statements with folds of extremes in place of folds of extremes and positions."""
+    """The statements; folds of extremes replace the folds of extremes with positions."""
     folds = {search.fold: search for search in searches}
     result: list[Stmt] = []
     for stmt in body:
@@ -215,8 +215,8 @@ def _without_places(body: tuple[Stmt, ...], searches: Sequence[_Search]) -> tupl
 class _Search(Record):
     """A search for the position of a minimum or maximum.
 
-    `body` computes the element at `place`; an iteration of the loop moves it by `step`. If it
-    `repeats`, the element may be computed again after the loop.
+    `body` computes the element at `place`; each iteration of the loop moves the place by `step`. If
+    `repeats` is True, the element may be computed again after the loop.
     """
 
     name: str
@@ -228,7 +228,7 @@ class _Search(Record):
 
     @property
     def block(self) -> State:
-        """The state of a block's extreme; it is only compared, so signs of zeros do not matter."""
+        """The state of a block's extreme; the value is only compared, so zeros need no sign."""
         rule = self.fold.state.accumulator
         assert isinstance(rule, ArgReduceFold)
         return State(f"{self.name}b", rule.extreme, rule.dtype, signs=False)
@@ -239,7 +239,7 @@ class _Search(Record):
         return self.fold.state.replace(name=f"{self.name}s")
 
     def search(self, loop: For, best: str) -> tuple[Stmt, ...]:
-        """Statements that search a block for an element, and fold it with its position."""
+        """Statements that search a block for an element, and fold the element with its position."""
         assert loop.block is not None
         size, dtype = dim(loop.block.size), self.block.dtype
         here, found = cell(loop.iterator, loop.block), State(f"{self.name}p", MIN, POSITION_DTYPE)

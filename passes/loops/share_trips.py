@@ -1,4 +1,4 @@
-"""LoopProgram -> LoopProgram: threads share the trips of a loop if they are independent."""
+"""LoopProgram -> LoopProgram: threads share the trips of a loop if the trips are independent."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ AND: Final = PRIMITIVES["logical_and"]
 
 
 def share_trips(program: LoopProgram, context: Context) -> LoopProgram:
-    """Let the caller run the trips of an outermost loop in any order, where they are independent.
+    """Let the caller run the trips of an outermost loop in any order if the trips are independent.
 
-    No trip writes an element that another one reads or writes, and no number is carried from trip
-    to trip. The truth that all checks hold may be: a trip whose check fails stores that it is
-    false, as any other trip does.
+    Trips are independent if no trip writes an element that another trip reads or writes, and no
+    number is carried from trip to trip. One carried number is allowed, the truth that all checks
+    hold: each trip whose check fails stores False.
 
     Needs: a legal loop program with lowered regions.
     Gives: a legal loop program.
@@ -68,7 +68,7 @@ def share_trips(program: LoopProgram, context: Context) -> LoopProgram:
 
 
 class _Truth(Record):
-    """The truth that all checks hold: its cell in the loop, and the memory that has it after."""
+    """The truth that all checks hold: its cell in the loop, and its memory after the loop."""
 
     cell: Storage
     memory: Storage
@@ -77,7 +77,7 @@ class _Truth(Record):
     """The names of the truth before and after each check of a trip."""
 
     def stored(self, body: Sequence[Stmt], false: str) -> tuple[Stmt, ...]:
-        """The statements of a trip that stores False where a check fails."""
+        """The statements of a trip, with a store of False where a check fails."""
         names: dict[str, str] = {}
         found: list[Stmt] = []
         for stmt in body:
@@ -105,7 +105,7 @@ class _Parts(Record):
 
 
 def _parts_of(nest: Nest) -> _Parts | None:
-    """The only loop of a nest, if nothing beside a truth is carried; None for other nests."""
+    """The only loop of a nest that carries at most a truth; None for other nests."""
     loops = [stmt for stmt in nest.body if isinstance(stmt, For)]
     if len(loops) != 1 or loops[0].kind != "serial" or _leaves(loops[0].body):
         return None
@@ -161,10 +161,10 @@ def _leaves(body: Sequence[Stmt]) -> bool:
 
 
 def _carried(body: Sequence[Stmt], written: set[Storage]) -> set[Storage] | None:
-    """The cells written by statements that read none that a trip has not written before.
+    """The cells that the statements of a trip write before they read them.
 
     Returns:
-        None if a cell is read that may have its value from another trip.
+        The cells; None if a statement reads a cell whose value may come from another trip.
     """
     known = set(written)
     for stmt in body:
@@ -184,7 +184,7 @@ def _carried(body: Sequence[Stmt], written: set[Storage]) -> set[Storage] | None
 
 
 def _are_independent(loop: For, scope: Scope) -> bool:
-    """True if no trip writes an element that another one reads or writes."""
+    """True if no trip writes an element that another trip reads or writes."""
     trips = Trips(range_of(loop)[0], loop.extent)
     found = list(accesses_in(loop.body, (range_of(loop),)))
     stores = [one for one in found if isinstance(one.stmt, Store)]

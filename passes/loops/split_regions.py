@@ -26,8 +26,8 @@ from axiomjit.symbolic.dims import Dim, bound, current_scope, dim
 def split_regions(program: LoopProgram, context: Context) -> LoopProgram:
     """Split each loop into ranges in which each select has a single part.
 
-    So a padded or concatenated operand is read through its selection (ngraph tensors: complex
-    views) by inner loops without conditions. Comparing the bounds of ranges, with the lengths of
+    Inner loops then have no conditions when they read a padded or concatenated operand through its
+    selection (ngraph tensors: complex views). Comparing the bounds of ranges, with the lengths of
     this call, records guards in the scope.
 
     Needs: a legal loop program whose loops have no spans.
@@ -53,7 +53,7 @@ def _without_selects(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
 def _decide_bounds(
     body: tuple[Stmt, ...], verdict: Callable[[Bound], bool | None]
 ) -> tuple[Stmt, ...]:
-    """Drop, in selects, bounds that `verdict` calls true, and parts with a bound it calls false."""
+    """In selects, drop bounds that `verdict` calls True, and parts with a bound it calls False."""
 
     def rule(stmt: Stmt) -> tuple[Stmt, ...]:
         if not isinstance(stmt, Select):
@@ -102,7 +102,7 @@ def _cut(loop: For) -> list[For]:
 
 
 def _reached(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-    """The statements without conditions that do not hold, since they guard an empty select."""
+    """The statements without conditions that never hold, since they guard an empty select."""
 
     def rule(stmt: Stmt) -> tuple[Stmt, ...]:
         if isinstance(stmt, If):
@@ -113,12 +113,12 @@ def _reached(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
 
 
 def _is_outside_regions(body: tuple[Stmt, ...]) -> bool:
-    """True if the statements read a join outside all its regions, so that they never run."""
+    """True if the statements read a join outside all of its regions: these statements never run."""
     return any(isinstance(stmt, Select) and not stmt.parts for stmt in walk(body))
 
 
 def _in_order(places: list[Dim], extent: Dim) -> tuple[list[Dim], dict[Dim, int]]:
-    """The places within [0, extent] and both ends, in order in this call, and the ranks of all."""
+    """The places within [0, extent] and both ends, sorted by their values now, and all ranks."""
     first = dim(0)
     ranks: dict[Dim, int] = {}
     inner: dict[Dim, None] = {}

@@ -38,20 +38,20 @@ from axiomjit.symbolic.data_dependent import HeuristicScope
 from axiomjit.symbolic.dims import bound, dim
 
 MIN_ELEMENTS: Final = 1 << 18
-"""Fewest elements of a scan that is split; below that, one thread is about as fast."""
+"""Fewest elements of a scan that is split; with fewer, one thread is about as fast."""
 MIN_UNSPLIT_ROWS: Final = 64
-"""The number of rows from which scans are not split, as threads take whole rows."""
+"""The number of rows from which scans are not split, since threads then take whole rows."""
 
 
 def split_scans(program: LoopProgram, context: Context) -> LoopProgram:
     """Add a prepass that computes the state at the end of each block to long scans of few rows.
 
-    A block of a scan needs the state before it. The prepass folds each block separately, and its
-    combine part combines these states block after block. Threads share the prepass and the scan,
-    but not the combine part. The scan becomes a loop over blocks that loads the state before a
-    block and stores the state after it. So one thread may run the blocks in order without the
-    prepass, which runs only if threads share the blocks of a row. Both ways combine the same states
-    in the same order: results have the same bits.
+    A block of a scan needs the state at the end of the previous block. The prepass folds each block
+    separately, and the combine part of the prepass combines these states block after block. Threads
+    share the prepass and the scan, but not the combine part. The scan becomes a loop over blocks
+    that loads the state before a block and stores the state after it. So one thread may run the
+    blocks in order without the prepass, which runs only if threads share the blocks of a row. Both
+    ways combine the same states in the same order: results have the same bits.
 
     Scans that depend on other states, and scans in a nest with other folds, are not changed.
     Comparisons of lengths record guards in the scope.
@@ -106,7 +106,7 @@ def _scan_in(nest: Nest, known: frozenset[str]) -> _Scan | None:
 class _Scan(Record):
     """A scan: loops over rows, over blocks, and within a block; each state with its block's state.
 
-    `known` are names of scalars from outside of the nest.
+    `known` are the names of scalars that are computed outside the nest.
     """
 
     loops: tuple[For, ...]
@@ -124,7 +124,7 @@ class _Scan(Record):
 
     @property
     def is_plain(self) -> bool:
-        """True if all states are read after each element, and are independent of each other."""
+        """True if all states are read after each element, and no state depends on another state."""
         folded = {s.state for s in walk((self.blocks,)) if isinstance(s, Fold)}
         taken = {s.state for s in walk((self.within,)) if isinstance(s, ReadState) and s.including}
         return (
@@ -145,9 +145,9 @@ class _Scan(Record):
 
     @property
     def is_sequential(self) -> bool:
-        """True if a fold's iterations are dependent, so that it is as slow as the scan.
+        """True if each iteration of a fold depends on the previous one: it is as slow as the scan.
 
-        It is False for integers and extremes, which are folded in vectors.
+        The result is False for integers and extremes, which are folded in vectors.
         """
         sums = (s for s, _ in self.states if s.accumulator.blocked and s.lanes is None)
         return any(isinstance(s.accumulator, StateFold) or is_inexact(s.dtype) for s in sums)
@@ -157,7 +157,7 @@ class _Scan(Record):
         return lanes is not None and lanes.block is not None and lanes.block.outer == loop.iterator
 
     def rows(self) -> tuple[For, ...]:
-        """The loops over rows, including lanes; each row has its own state."""
+        """The loops over rows and lanes; each row in each lane has its own state."""
         lanes = self.lanes
         rows = [loop for loop in self.loops if not self._is_over_tiles(loop)]
         return (*rows, *([] if lanes is None else [lanes]))
@@ -178,7 +178,7 @@ class _Scan(Record):
         return Index(all_steps(rows) * -before, terms)
 
     def _in_lanes(self, body: Sequence[Stmt]) -> tuple[Stmt, ...]:
-        """Statements in a loop over the lanes, if there are lanes."""
+        """The statements in a loop over the lanes; if there are no lanes, the statements."""
         lanes = self.lanes
         return tuple(body) if lanes is None else (lanes.replace(body=tuple(body)),)
 
@@ -196,7 +196,8 @@ class _Scan(Record):
     ) -> Iterator[Stmt]:
         """Combine the stored states of this block into the states of the loops.
 
-        If `before` is not 0, set the states to those stored by the block `before` blocks earlier.
+        If `before` is not 0, set the states to the states that the block `before` blocks earlier
+        has stored.
         """
         each = iter(partials)
         for state in states:
@@ -220,7 +221,7 @@ class _Scan(Record):
         return (self.loops[0].replace(body=inner),) if rows else inner
 
     def prepass(self, partials: Sequence[Storage]) -> Nest:
-        """The nest that folds each block; its combine part combines them block after block."""
+        """The nest that folds each block; the combine part joins the states block after block."""
         within = self.folded()
         assert within is not None
         own = [state for _, state in self.states]
@@ -236,7 +237,7 @@ class _Scan(Record):
         return Nest(body, nested(rows, combine), tuple(partials), prepass=True)
 
     def chained(self, partials: Sequence[Storage]) -> Nest:
-        """The nest of the scan, in which each block starts with the state of the block before."""
+        """The nest of the scan, in which each block starts with the state of the previous block."""
         states = [state for state, _ in self.states]
         later = Limit(((self.blocks.iterator, dim(1)),), dim(1), self.blocks.extent)
         loaded = self._in_lanes([*self._loaded(states, partials, 1)])
@@ -264,9 +265,10 @@ def _read_after(stmt: Stmt) -> tuple[Stmt, ...]:
 
 
 def _needed(body: tuple[Stmt, ...], states: set[State], wanted: set[str]) -> tuple[Stmt, ...]:
-    """The statements that fold into states, and those that compute the folded values.
+    """The statements that fold into the states or compute the folded values.
 
-    `wanted` are values that later statements use; values used here but not computed are added.
+    `wanted` are values that later statements use; the function adds values that these statements
+    use and do not compute.
     """
     found: list[Stmt] = []
     for stmt in reversed(body):

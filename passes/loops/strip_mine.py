@@ -1,4 +1,4 @@
-"""LoopProgram -> LoopProgram: split loops, strip by strip, into several that run faster."""
+"""LoopProgram -> LoopProgram: split a loop into strips, each run by several faster loops."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ STRIP: Final = 512
 twice stays in the first-level cache.
 """
 MIN_STRIP: Final = 64
-"""Fewest iterations of a strip; below that, entering loops costs too much."""
+"""Fewest iterations of a strip; for fewer, entering the loops costs too much."""
 MAX_WHOLE_BLOCK: Final = 1024
 """Most iterations of a block that is its own strip."""
 MAX_TILE_BYTES: Final = 16_384
-"""Most bytes of all tiles of a loop, which share the first-level cache with the data it reads."""
+"""Most bytes of all tiles of a loop; tiles and the data of the loop share the first-level cache."""
 MIN_ITERATIONS: Final = 32
 """Fewest iterations of a loop that is split."""
 HIDDEN_ADDITIONS: Final = 10
 """Additions per iteration that a processor can do during a scalar division."""
 MAX_LOOPS: Final = 3
-"""Most loops into which a chain of elementary functions is cut; each takes time to compile."""
+"""Most loops into which a chain of elementary functions is cut, since each loop is compiled."""
 CHAIN_SHARES: Final = (0.75, 0.6, 0.5, 0.44, 0.38, 0.32)
 """The candidate splits: the share of the longest chain of operations that each loop may have."""
 MAX_TIME_RATIO: Final = 0.97
@@ -64,14 +64,14 @@ def strip_mine(program: LoopProgram, context: Context) -> LoopProgram:
     """Split innermost loops that run faster as several loops.
 
     One scalar operation, or a running fold, makes the whole loop scalar code. Elementary functions
-    in sequence are long chains of dependent instructions, too long for a processor to start the
-    next iteration meanwhile. Such a loop is cut into strips, and a strip runs as several loops in
-    turn: vector code, scalar operations, vector code; or the parts of each chain in sequence, if
-    `estimate_time` says that this is faster. Values that cross from one loop to the next are stored
-    in tiles, a cell per iteration of the strip, unless it is cheaper to load or to compute them
-    again. A loop over a short block is its own strip. Loops over part of their extent are not
-    changed, nor are loops that load from a buffer they store into, or store or fold twice into one
-    place. The length of a loop records a guard in the scope.
+    in sequence are long chains of dependent instructions, so long that a processor cannot start the
+    next iteration before the chain ends. Such a loop is cut into strips, and a strip runs as
+    several loops in turn: vector code, scalar operations, vector code; or the parts of each chain
+    in sequence, if `estimate_time` says that this is faster. Values that a later loop needs are
+    stored in tiles, with a cell per iteration of the strip, unless loading or computing these
+    values again is cheaper. A loop over a short block is its own strip. A loop is not changed if it
+    runs over part of its extent, loads from a buffer into which it stores, or stores or folds twice
+    into one place. The length of a loop records a guard in the scope.
 
     Needs: blocked nests.
     Gives: a legal loop program.
@@ -97,7 +97,7 @@ def strip_mine(program: LoopProgram, context: Context) -> LoopProgram:
 def _strips(
     loop: For, tiles: list[Storage], numbers: Iterator[int], target: ChosenTarget
 ) -> tuple[Stmt, ...]:
-    """The loop as several loops over strips if this is legal and faster, else unchanged."""
+    """The loop as several loops over strips if this is legal and faster; else the loop itself."""
     scalar = frozenset(let.name for let in _lets(loop) if _is_scalar(let, target))
     scalar |= {s.name for s in loop.body if isinstance(s, ReadState) and s.state in _running(loop)}
     if not _may_split(loop, scalar):
@@ -129,7 +129,7 @@ def _strips(
 
 
 def _best_split(loop: For, scalar: Set[str]) -> _Split | None:
-    """The cheapest split of a loop: scalar operations in separate loops, long chains cut."""
+    """The cheapest split of a loop: scalar operations have separate loops, long chains are cut."""
     plain = _Split(loop, scalar, math.inf)
     if plain.has_scalars and not plain.has_much_vector_code:
         return None
@@ -148,7 +148,7 @@ def _kind(loop: For, body: tuple[Stmt, ...]) -> str:
 
 
 def _may_split(loop: For, scalar: Set[str]) -> bool:
-    """True if a split may pay, and the statements may run in sequence."""
+    """True if a split may be faster, and if the statements may run in sequence."""
     hinder = bool(scalar) or sum(map(_is_function, _lets(loop))) > 1
     if loop.span is not None or loop.limits or not hinder:
         return False
@@ -178,12 +178,12 @@ def _is_scalar(let: Let, target: ChosenTarget) -> bool:
 
 
 def _is_function(let: Let) -> bool:
-    """True for an elementary function; only such results may differ from NumPy's."""
+    """True for an elementary function; only results of such functions may differ from NumPy's."""
     return let.primitive.elementary
 
 
 def _strip(loop: For, bytes_per_step: int) -> int | None:
-    """The iterations of a strip; None if impossible. Lanes and tiles need their whole block."""
+    """The iterations of a strip; None if impossible. Lanes and tiles need the whole block."""
     block = None if loop.block is None else dim(loop.block.size).constant
     if loop.block is not None and loop.block.unroll > 1:
         return None
@@ -203,11 +203,11 @@ def _strip(loop: For, bytes_per_step: int) -> int | None:
 class _Split:
     """The statements of a loop in groups that run in sequence.
 
-    Odd groups are scalar operations, each in the first group that has its operands. Even groups are
-    vector code; statements that no scalar operation needs are in the last one. With a budget of
-    cycles, no chain of operations in a group is longer than the budget; then the operands of
-    elementary functions are also in their first possible group. `tiles` are the values that cross
-    groups, with their dtypes.
+    Odd groups are scalar operations, each in the first group in which its operands are known. Even
+    groups are vector code; statements that no scalar operation needs are in the last group. With a
+    budget of cycles, no chain of operations in a group is longer than the budget; then the operands
+    of elementary functions are also in their first possible group. `tiles` are the values that a
+    later group needs, with their dtypes.
     """
 
     def __init__(self, loop: For, scalar: Set[str], budget: float) -> None:
@@ -268,7 +268,7 @@ class _Split:
                 yield tuple(body)
 
     def _varying(self) -> set[str]:
-        """The values that differ between iterations; LLVM moves the others out of the loop."""
+        """The values that differ between iterations; LLVM moves other values out of the loop."""
         names: set[str] = set()
         for name, stmt in self.made.items():
             match stmt:
@@ -296,7 +296,7 @@ class _Split:
     def _levels(self) -> tuple[dict[str, int], int]:
         """The number of the group of each varying value, and the number of groups.
 
-        Only values that are separated operations, or operands of these, have a group.
+        A value has a group only if it is a separated operation or an operand of such an operation.
         """
         first = self._first_groups()
         early: set[str] = set()
@@ -337,7 +337,7 @@ class _Split:
         return isinstance(stmt, Let) and _is_function(stmt)
 
     def _fill(self, group: int) -> None:
-        """Add the statements of a group, with the statements they depend on."""
+        """Add the statements of a group, with the statements on which they depend."""
         last = len(self.groups) - 1
         for stmt in self.loop.body:
             match stmt:
@@ -361,7 +361,7 @@ class _Split:
             self._supply(operand, group)
 
     def _supply(self, name: str, group: int) -> None:
-        """Provide a value in a group: load it from its tile or memory, or compute it again."""
+        """Provide a value in a group: load it from a tile or from memory, or compute it again."""
         stmt = self.made.get(name)
         if stmt is None or stmt in self.groups[group] or name in self.crossing[group]:
             return

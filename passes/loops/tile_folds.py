@@ -26,9 +26,9 @@ from axiomjit.passes.loops.fuse_loops import MAX_SHORT
 from axiomjit.symbolic.dims import SMALL, bound
 
 LANES: Final = 512
-"""Lanes of a block, the fewest of one thread: enough for vector code."""
+"""Lanes of a block, and the fewest lanes of a thread: enough for vector code."""
 UNROLL: Final = 4
-"""Blocks of lanes that a thread takes together, if there are enough: longer runs of memory."""
+"""Most blocks of lanes that a thread takes together, so that runs of memory are longer."""
 MAX_TILE_BYTES: Final = 16_384
 """Most bytes of all tiles of a loop, which stay in the first-level cache."""
 MAX_WINDOW: Final = 16
@@ -43,11 +43,11 @@ def tile_folds(program: LoopProgram, context: Context) -> LoopProgram:
 
     Folding a C-ordered matrix along its first dimension cell by cell would touch a cache line per
     element. Instead a block of `LANES` results is folded at once: the map loop is cut into blocks,
-    the states become a tile with a cell per lane, and the lanes run innermost. If little is
-    computed, a thread takes up to `UNROLL` blocks together, since memory is read fastest along
-    whole rows. Folds over short windows, over windows cut off at the edges of the array, and short
-    folds of elementary functions are tiled, too; the length of windows and of short folds records a
-    guard in the scope.
+    the states become a tile with a cell per lane, and the lanes run innermost. If a fold computes
+    little, a thread takes up to `UNROLL` blocks together, since memory is read fastest along whole
+    rows. Folds over short windows, over windows cut off at the edges of the array, and short folds
+    of elementary functions are tiled, too; the length of windows and of short folds records a guard
+    in the scope.
 
     Needs: ordered loops; a fold directly inside a map loop has no map loop inside.
     Gives: a legal loop program.
@@ -92,7 +92,7 @@ def _tiled(stmt: Stmt) -> Stmt:
 
 
 def _unroll(allocs: tuple[Alloc, ...], fold: For) -> int:
-    """The blocks of lanes per iteration: one if the loop may be split, or if tiles are large.
+    """The number of blocks of lanes per iteration: 1 if the loop may be split or tiles are large.
 
     A loop is split into strips of one block (see `strip_mine`).
     """
@@ -104,7 +104,7 @@ def _unroll(allocs: tuple[Alloc, ...], fold: For) -> int:
 
 
 def _in_lanes(body: tuple[Stmt, ...], lane: str, unrolled: int) -> tuple[Stmt, ...]:
-    """The statements, with states that have a cell per lane."""
+    """The statements, with states that have one cell per lane."""
 
     def rule(stmt: Stmt) -> tuple[Stmt, ...]:
         if isinstance(stmt, Alloc | Fold | ReadState):
@@ -128,7 +128,7 @@ def _walks_across(mapped: For, fold: For) -> bool:
 
 
 def _is_over_windows(mapped: For, fold: For) -> bool:
-    """True if the fold is over windows along the map loop that are short, or cut off at edges."""
+    """True if the fold runs over windows along the map loop that are short, or cut off at edges."""
     if mapped.iterator in limited_iterators(fold.body):
         return True
     innermost = chain_of(fold)[0][-1]
