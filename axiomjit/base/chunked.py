@@ -1,4 +1,4 @@
-"""Arrays in chunks, such as Dask's: their elements are computed when they are asked for."""
+"""Arrays in chunks, such as Dask arrays, whose elements are computed on request."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from axiomjit.base.origins import user_location
 
 
 def refuse_chunked(value: Any, asked: str) -> None:
-    """Refuse an array in chunks, which NumPy's conversion would compute and load as a whole.
+    """Refuse an array in chunks, because a conversion to NumPy would compute and load all of it.
 
-    DataArrays that hold such an array are refused, too. The check computes no elements.
+    DataArrays that hold an array in chunks are refused, too. The check computes no elements.
 
     Raises:
         GraphTypeError: the value is an array in chunks.

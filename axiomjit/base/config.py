@@ -96,7 +96,7 @@ class Config:
     full_traceback: bool
     lazy_from: int
     was_disabled: bool
-    """True if the environment disabled axiomjit; the user is warned of it once."""
+    """True if an environment variable disabled axiomjit; the user is warned once."""
     show: tuple[str, ...]
     _generator: np.random.Generator | None
 
@@ -230,8 +230,9 @@ class Config:
     def reread(self) -> str:
         """The policy for sources that later stages of a call with Dask arrays read again.
 
-        "auto" has Dask compute them again, so that no block is kept for it, unless they are in
-        memory; "always" does so for all; "never" lets Dask keep each block until its last reader.
+        With "auto", Dask computes a source again for each later stage, and keeps no blocks for
+        later stages; sources in memory are not computed again. With "always", Dask computes every
+        source again. With "never", Dask keeps each block until the last task has read the block.
         """
         return self._reread
 
@@ -253,7 +254,7 @@ class Config:
 
     @property
     def target(self) -> str:
-        """The CPU that kernels are compiled for (`axiomjit.base.target`); one per process."""
+        """The CPU for which kernels are compiled (`axiomjit.base.target`); one CPU per process."""
         return chosen_target().name
 
     @target.setter
@@ -298,7 +299,7 @@ config: Final = Config()
 
 
 def calls_wait() -> bool:
-    """True if a call that needs a kernel waits until it is compiled."""
+    """True if a call waits until the kernels that the call needs are compiled."""
     return not config.background or _waits.get()
 
 

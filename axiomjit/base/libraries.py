@@ -16,9 +16,11 @@ from axiomjit.base.records import Record
 class Blocks(Record):
     """The functions for calls with a library's arrays in blocks.
 
-    `holds` is True of their class, `stand_ins` gives the arguments of a call with arrays of the
-    whole shapes in their places, `answer` the results of a traced call, `report` its stages.
-    `described` gives arguments with arrays in the places of descriptions.
+    `holds(kind)` is true if `kind` is the class of the library's arrays in blocks. `stand_ins`
+    returns the arguments of a call with NumPy arrays of the entire shapes in place of arrays in
+    blocks. `answer` returns the results of a traced call, and `report` returns a text about the
+    stages of a traced call. `described` returns the arguments with arrays in blocks in place of
+    each `axiomjit.spec`.
     """
 
     holds: Callable[[type], bool]
@@ -41,7 +43,7 @@ class Library(Record):
 
 
 LIBRARIES: Final[dict[str, Library]] = {}
-"""The known libraries, by the first part of their modules' names; `axiomjit` registers them."""
+"""The known libraries, by the first part of the module name; `axiomjit` registers the libraries."""
 
 
 @lru_cache(maxsize=512)
@@ -52,12 +54,12 @@ def library_name(kind: type) -> str:
 
 @lru_cache(maxsize=512)
 def library_of(kind: type) -> Library | None:
-    """The functions for objects of a class; None if its library has none."""
+    """The functions of the library that defines a class; None if the library is not registered."""
     return LIBRARIES.get(library_name(kind))
 
 
 def in_blocks(values: Sequence[Any]) -> Blocks | None:
-    """The functions for the first array in blocks among values; None without any."""
+    """The functions for the first array in blocks among values; None if there is no such array."""
     for one in values:
         kind: Any = type(one)
         library = library_of(kind)

@@ -1,11 +1,11 @@
-"""What became of the loops of a function's source, in the words of `explain`."""
+"""The outcomes of the loops in a function's source, in the words of `explain`."""
 
 from __future__ import annotations
 
 from typing import Final
 
 REGION: Final = "a region"
-"""A loop of the program; how it runs is known once the program is lowered."""
+"""The outcome of a loop that becomes a loop of the program; lowering decides how the loop runs."""
 INSIDE: Final = "in the loop around it"
 SHORT: Final = "it has few trips"
 NOT_TRIED: Final = "the function was not followed with its loops as regions"

@@ -100,8 +100,9 @@ class Lowered:
     ) -> None:
         """Store the stages, the lengths of this call and the names of the parameters.
 
-        `guards` are the checks of objects outside the function, and `effects` the changes of such
-        objects; `source_loops` are the loops of its source, by the user's line.
+        `guards` are the checks of objects outside the function, and `effects` are the changes of
+        such objects. `source_loops` has the outcome of each loop in the function's source, by the
+        user's line.
         """
         self._source_loops = tuple(source_loops)
         self._stages, self._values = stages, dict(values)
@@ -146,7 +147,7 @@ class Lowered:
 
     @cached_property
     def source_loops(self) -> str:
-        """What becomes of each loop of the function's source, by the user's line."""
+        """The outcome of each loop in the function's source, by the user's line."""
         called = {
             step.operation
             for step in self._pass("repeat_regions")[0].steps  # type: ignore[union-attr]
@@ -230,22 +231,22 @@ class Lowered:
 
     @cached_property
     def _compiled(self) -> list[CompiledKernel]:
-        """All kernels, compiled again, since kernels that run keep no text."""
+        """All kernels, compiled again, because kernels in use do not store LLVM IR or assembly."""
         return [KERNELS.compiled(kernel) for kernel in self.kernels]
 
     @property
     def llvm(self) -> str:
-        """The optimised LLVM IR of all kernels, which are compiled again for it."""
+        """The optimised LLVM IR of all kernels; the kernels are compiled again."""
         return "\n".join(kernel.llvm for kernel in self._compiled)
 
     @property
     def asm(self) -> str:
-        """The assembly of all kernels, which are compiled again for it."""
+        """The assembly of all kernels; the kernels are compiled again."""
         return "\n".join(kernel.asm for kernel in self._compiled)
 
     @cached_property
     def cost(self) -> CostInNumbers:
-        """The bytes, operations and allocations of a call with these lengths."""
+        """The bytes, operations and allocations of a call with the lengths of this call."""
         cost = self._stages.cost
         products = len(self._stages.plan.calls)
         at = self._values

@@ -1,7 +1,7 @@
-"""Calls with arrays in blocks: the function is traced once, with arrays of the whole shapes.
+"""Calls with arrays in blocks: the function is traced once, with arrays of the entire shapes.
 
-The elements of these arrays are never asked for. What is made of the graph is left to `interop`,
-by the library of the arrays.
+The trace never reads elements of these arrays. A function that the arrays' library has registered
+computes the results from the graph.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ from axiomjit.symbolic.dims import Guard, Scope, Symbol
 class WholeTrace(Record):
     """A function traced for a call with arrays in blocks.
 
-    `arguments` are the call's, arrays in blocks included, and those from outside of the function;
-    `leaves` as of a `Trace`, with the values of sources.
+    `arguments` has the arguments of the call, arrays in blocks included, then the arguments from
+    outside of the function. `leaves` has the leaves of the `Trace`, in which the values of objects
+    from outside replace their sources.
     """
 
     name: str
@@ -41,10 +42,11 @@ class WholeTrace(Record):
 def traced_whole(
     name: str, call: CallArguments, library: Any, classified: Any, trace: Any
 ) -> WholeTrace:
-    """The function of a call, traced with stand-ins for the arrays in blocks.
+    """The function of a call, traced with stand-ins for arrays in blocks.
 
     Raises:
-        NeedsValuesError: the function asks for values, or changes something outside.
+        NeedsValuesError: the function asks for values of arrays, writes into arguments, or changes
+            an object outside of the function.
     """
     try:
         return _traced(name, call, library, classified, trace)
@@ -82,10 +84,11 @@ def _traced(
 
 
 def _check(name: str, traced: TracedFunction) -> None:
-    """Refuse a function that does more than to compute results.
+    """Refuse a traced function that does more than compute results of known shapes.
 
     Raises:
-        NeedsValuesError: it writes into arguments, changes something outside, or asks for values.
+        NeedsValuesError: the function writes into arguments, changes an object outside, branches on
+            values, or has a result whose length depends on values.
     """
     graph, why = traced.trace.graph, None
     if graph.writes:

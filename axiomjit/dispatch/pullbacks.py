@@ -1,4 +1,4 @@
-"""`vjp`, `jvp`, `jacobian` and `hessian` of functions with any results; and `vmap`."""
+"""`vjp`, `jvp`, `jacobian` and `hessian` of functions with results of any shape, and `vmap`."""
 
 from __future__ import annotations
 
@@ -64,7 +64,10 @@ class _MarkedTrace:
         return leaves_of(self.returned)
 
     def gradient_trees(self, found: Mapping[Node, Node], nodes: Sequence[Node]) -> tuple[Any, ...]:
-        """The gradients by all arguments, in their containers; None for a leaf without floats."""
+        """The gradients by all arguments, in the containers of the arguments.
+
+        A leaf without floats has None in place of a gradient.
+        """
         each = iter(nodes)
         made = []
         for tree, leaves in zip(self.trees, self.inputs, strict=True):
@@ -186,7 +189,7 @@ def _called(function: Call, *args: Any) -> Any:
 
 
 class _TracedPullback(Derivative):
-    """The pullback that `vjp` returned inside a trace."""
+    """The pullback that `vjp` returns inside a trace."""
 
     def __init__(self, followed: _MarkedTrace) -> None:
         self.function = _no_function
@@ -256,7 +259,7 @@ class Value(Derivative):
 
 
 class ResultOf(Pullback):
-    """The pullback of the first of two results; the second result is `aux`."""
+    """The pullback of the first result of a function that returns `(result, aux)`."""
 
     def follow(self, call: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """The gradients of all arguments."""
@@ -361,7 +364,7 @@ class Jacobian(Derivative):
 
 
 def basis(node: Node) -> tuple[Node, Dim]:
-    """The unit arrays of a node's shape, one for each element, and their number."""
+    """The unit arrays of a node's shape, one for each element, and the number of unit arrays."""
     count = product(node.shape)
     rank = len(node.shape)
     number = positions_along((count, *node.shape), (0,))
@@ -397,7 +400,7 @@ def _by_columns(followed: _MarkedTrace, leaf: Tracer) -> list[Node]:
 
 
 def _split_dimension(node: Node, at: int, lengths: tuple[Dim, ...]) -> Node:
-    """The node with one dimension split into dimensions of these lengths, or dropped if none."""
+    """The node with dimension `at` split into dimensions of `lengths`; `()` drops the dimension."""
     if lengths:
         return split(node, at, lengths)
     shape = (*node.shape[:at], *node.shape[at + 1 :])

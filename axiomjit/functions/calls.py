@@ -1,4 +1,4 @@
-"""Calls in a traced function: functions of the user are traced too, others must be pure."""
+"""Calls in a traced function: functions of the user are traced, too; others must be pure."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ _UNBOUND: Final = (MethodDescriptorType, WrapperDescriptorType)
 _BLIND: Final = frozenset(
     {"append", "extend", "appendleft", "extendleft", "add", "discard", "clear", "update"}
 )
-"""Methods that change a container and neither return nor depend on its entries."""
+"""Methods that change a container, and neither return nor depend on the container's entries."""
 _CHANGING: Final = frozenset(
     {
         *("insert", "remove", "pop", "sort", "reverse", "popleft", "rotate", "popitem"),
@@ -89,7 +89,7 @@ _COMPARING: Final = {
     **dict.fromkeys(("index", "count", "remove"), ("__eq__",)),
     "sort": ("__lt__", "__gt__"),
 }
-"""For each method of a container that compares entries, the special methods that it calls."""
+"""For each container method that compares entries, the special methods of entries it calls."""
 _STORING: Final = frozenset({"append", "appendleft", "add", "insert", "setdefault", "__setitem__"})
 """Methods that put an argument itself, not a copy, into a container."""
 
@@ -100,7 +100,7 @@ class Calls(Operators):
     def __init__(self, outside: Outside, bind: Callable[..., FunctionType]) -> None:
         """Store the trace, and `bind(self, function, form)`, which makes the copy of a function.
 
-        The form of a function without text is None.
+        The form is None if the function has no source text.
         """
         super().__init__(outside)
         self._bind = bind
@@ -109,10 +109,10 @@ class Calls(Operators):
         self.handles_errors = False
         """True if a function that was traced may catch errors."""
         self.made_generators: dict[int, Any] = {}
-        """Random generators that the function made with a seed; each call makes equal ones."""
+        """The random generators that the function made with a seed; equal in every call."""
 
     def end(self) -> None:
-        """Drop copies and arrays, which may refer to objects of the function and of the user."""
+        """Drop references to copies and arrays, which may refer to objects of the user."""
         self.known.forget()
         self._copies.clear()
         self.made_generators.clear()
@@ -120,7 +120,7 @@ class Calls(Operators):
     # Functions
 
     def call(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
-        """`function(*args, **kwargs)`."""
+        """The result of `function(*args, **kwargs)`."""
         kind = type(function)
         if kind is FunctionType:
             return self._call_function(function, args, kwargs)
@@ -163,7 +163,7 @@ class Calls(Operators):
         return self.library(function, args, kwargs)
 
     def opened(self, values: Iterable[Any]) -> list[Any]:
-        """Values with the arrays in containers and dataclasses from outside as traced arrays."""
+        """The values, with traced arrays in the place of arrays in containers and dataclasses."""
         return [self._opened(one) for one in values]
 
     def _opened(self, value: Any) -> Any:
@@ -178,7 +178,7 @@ class Calls(Operators):
         return made
 
     def _part_of_method(self, method: Any, name: str) -> Any:
-        """The object or function of a bound method; of an outside method, it has a source."""
+        """The object or function of a bound method; a part of an outside method has a source."""
         if not self.outside.is_outside(method):
             return getattr(method, name)
         return self.outside.read(FunctionPart(self.source(method), name))
@@ -228,7 +228,7 @@ class Calls(Operators):
         return known[1]
 
     def _defaults(self, function: FunctionType) -> Any:
-        """The traced defaults of a function; a guard says that its other parts are unchanged."""
+        """The traced defaults of a function; guards check that its other parts are unchanged."""
         outside = self.outside
         source = outside.source_of(function)
         source = outside.fixed(function, function.__name__) if source is None else source
@@ -256,7 +256,7 @@ class Calls(Operators):
         return self.call(callee, *self.iterate(first), *args, **{**given, **kwargs})
 
     def _call_cached(self, function: Any, args: Any, kwargs: Any) -> Any:
-        """Call a function with a cache: it is traced if it depends on its arguments only."""
+        """Call a function with a cache; the function is traced if it depends on arguments only."""
         outside = self.outside
         before = len(outside.effects), len(outside.inputs), len(outside.conditions)
         found = self.call(function.__wrapped__, *args, **kwargs)
@@ -380,13 +380,13 @@ class Calls(Operators):
         return True
 
     def super(self, kind: Any, owner: Any) -> Any:
-        """`super()`."""
+        """The result of `super()` in a method of the class `kind`."""
         return super(kind, owner)
 
     # Methods
 
     def method(self, owner: Any, name: str, /, *args: Any, **kwargs: Any) -> Any:
-        """`owner.name(*args, **kwargs)`."""
+        """The result of `owner.name(*args, **kwargs)`."""
         kind = type(owner)
         if kind is np.ufunc:
             if kind_of_call(owner).kind is Kind.REFUSED:
@@ -424,7 +424,7 @@ class Calls(Operators):
         return self.call(found, *args, **kwargs)
 
     def _text_of(self, owner: Any, name: str, args: Any, kwargs: Any) -> Any:
-        """The result of `join` or `format` of a text."""
+        """The result of the method `join` or `format` of a text."""
         if name == "join" and len(args) == 1 and not kwargs:
             parts = list(self.iterate(args[0]))
             if any(type(one) is Text for one in (owner, *parts)):
@@ -444,7 +444,7 @@ class Calls(Operators):
         raise NotImplementedError
 
     def _overrides(self, kind: Any, name: str) -> bool:
-        """True if a user's subclass of a container has its own method of this name."""
+        """True if a class of the user defines a method of this name."""
         found = static_attribute(kind, name) if is_users(kind) else None
         return type(found) in (FunctionType, property, classmethod, staticmethod)
 
@@ -474,7 +474,7 @@ class Calls(Operators):
         return self.call(getattr(owner, name), *args, **kwargs)
 
     def store_attribute(self, owner: Any, name: str, value: Any) -> None:
-        """Store an attribute past the class's own `__setattr__`."""
+        """Store an attribute without a call of the class's own `__setattr__`."""
         refuse_in_region("an assignment to an attribute")
         if self.outside.is_outside(owner):
             how = "delete plain attribute" if value is MISSING else "plain attribute"
@@ -514,7 +514,7 @@ class Calls(Operators):
         return getattr(self.outside.whole(owner), name)(*stored, **named)
 
     def _taken(self, value: Any) -> Any:
-        """The argument of a method that takes entries out of it."""
+        """The argument of a method that consumes entries; an iterator becomes a list."""
         taken = self.given(value)
         return list(taken) if hasattr(type(taken), "__next__") else taken
 
@@ -534,7 +534,7 @@ class Calls(Operators):
     def library_method(
         self, owner: Any, name: str, found: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
     ) -> Any:
-        """Call a method that is written in C, of an object of a library's class."""
+        """Call a method written in C of an object whose class is a library's class."""
         raise NotImplementedError
 
     # Libraries
@@ -570,12 +570,12 @@ def _refuse_objects(function: FunctionType, args: Any, kwargs: Any) -> None:
 
 
 def _is_hidden(function: FunctionType) -> bool:
-    """True for a wrapped method of a library, about which only its class is known."""
+    """True for a library's method that a wrapper hides and that must be refused."""
     return not users_function(function) and kind_of_call(function).kind is Kind.REFUSED
 
 
 def _is_refused(function: Any) -> bool:
-    """True if a bound method is one that is refused, such as `random.random`."""
+    """True if a function is a bound method that must be refused, such as `random.random`."""
     bound = type(function) is MethodType and type(function.__func__) is FunctionType
     if not bound and not isinstance(function, BuiltinFunctionType):
         return False
@@ -611,7 +611,7 @@ _AS_HOOKS: Final[dict[str, Callable[..., Any]]] = {
     "__iadd__": lambda calls, owner, other: calls.in_place("+", owner, other),
     "__ior__": lambda calls, owner, other: calls.in_place("|", owner, other),
 }
-"""The equivalent hook of each method of a container that has one."""
+"""The hook that is equivalent to a method of a container."""
 _OF_DICTS: Final[Mapping[str, Callable[..., Any]]] = {
     "get": _get,
     "setdefault": _set_default,

@@ -1,4 +1,4 @@
-"""Rewrite a function's tree: what touches anything but its own names becomes a call of a hook.
+"""Rewrite a function's tree: operations become calls of hooks, except uses of local names.
 
 Below, v and w are values, n is a name, op an operator such as "+", "<<" or "not in".
 
@@ -34,8 +34,9 @@ Below, v and w are values, n is a name, op an operator such as "+", "<<" or "not
 | decorators | `_aj_call(decorator, function)` |
 | `match v` | an `if` for each case, with the conditions of `patterns.py` |
 
-At most one value is kept at a time, and nothing runs before `_aj_kept()` gives it; one that is not
-asked for is dropped. Inner functions, lambdas and comprehensions are rewritten in place.
+At most one value is kept at a time, and no other hook runs before `_aj_kept()` returns the kept
+value; a value that `_aj_kept()` does not return is dropped. Inner functions, lambdas and
+comprehensions are rewritten in place.
 """
 
 from __future__ import annotations
@@ -74,30 +75,30 @@ _OWN_NAMES_BY_DEFAULT: Final = frozenset({"vars", "dir"})
 """Builtins that see the local names of their caller if called without an argument."""
 UNPACKED: Final = (ast.Tuple, ast.List)
 _BINDING: Final = (ast.NamedExpr, ast.Yield, ast.YieldFrom, ast.Await)
-"""Expressions that bind names of their function, or suspend it."""
+"""Expressions that bind names of the function, or suspend the function."""
 
 
 class NotInstrumentedError(Exception):
-    """A function is not followed: its source is not found, or it has an unknown statement."""
+    """Raised if a function cannot be traced: no source is found, or a statement is unknown."""
 
     def __init__(self, reason: str, line: int = 0) -> None:
-        """Take the reason, and the line of the file."""
+        """Store the reason, and the line in the file."""
         self.reason, self.line = reason, line
         super().__init__(f"line {line}: {reason}")
 
 
 class NoTextError(NotInstrumentedError):
-    """No source text compiles to the code of a function."""
+    """Raised if no source text compiles to the code of a function."""
 
 
 class Expressions:
-    """Rewrites the expressions and targets of a function, whose tree it changes."""
+    """Rewrites the expressions and targets of a function, by changing its syntax tree in place."""
 
     depth = 0
-    """The number of rewritten loops around a statement, in its function."""
+    """The number of rewritten loops around a statement, inside the innermost function."""
 
     def __init__(self, code: CodeType, definition: Definition) -> None:
-        """Take the function's code and its definition."""
+        """Store the function's code and its definition."""
         self.node: Any = definition.node
         self.owner = definition.owner
         self.code = code
@@ -106,19 +107,19 @@ class Expressions:
         self._temporaries = 0
         self._locals: set[str] = set()
         self.loose: set[str] = set()
-        """Names that a rewritten loop binds in some of its trips only."""
+        """The names that a rewritten loop binds only in some trips."""
         self._events = 0
-        """The number of hooks so far, reads of names apart, and of `:=` and `yield`."""
+        """The number of hooks, `:=` and `yield` so far; hooks that only read names do not count."""
         self._loads: dict[tuple[str, int], ast.Name] = {}
 
     # Parts that all of them use.
 
     def refuse(self, node: Any, reason: str) -> NotInstrumentedError:
-        """Return the error to be raised at a node."""
+        """Return the error for a node that cannot be rewritten."""
         return NotInstrumentedError(reason, node.lineno)
 
     def mangle(self, name: str) -> str:
-        """Return a name as the code has it."""
+        """Return a name as in the code object: private names of a class are mangled."""
         if name.startswith(PREFIX):
             if name in self._locals:
                 return name
@@ -162,13 +163,13 @@ class Expressions:
         return name
 
     def inside(self, scope: Scope) -> _Inside:
-        """Return a context in which the names of a scope are seen."""
+        """Return a context in which names are looked up in a scope."""
         return _Inside(self, scope)
 
     # Expressions.
 
     def expression(self, node: Any) -> Any:
-        """Rewrite an expression that is read."""
+        """Rewrite an expression whose value is read."""
         visit = _EXPRESSIONS.get(node.__class__)
         if visit is None:
             raise self.refuse(node, f"it has {shown(node)}")
@@ -190,7 +191,7 @@ class Expressions:
         return node
 
     def name(self, node: ast.Name) -> ast.expr:
-        """Rewrite a name that is read."""
+        """Rewrite a name whose value is read."""
         name = node.id = self.mangle(node.id)
         kind = self.scope.kind(name)
         if kind == "local" or name == "__debug__":
@@ -261,7 +262,7 @@ class Expressions:
         return node
 
     def _call_of_frame(self, node: ast.Call, function: ast.Name) -> ast.expr | None:
-        """Return a call without arguments for which the caller's frame is read."""
+        """Rewrite `super()`, and refuse `vars()` and `dir()`, which read the caller's frame."""
         if self.scope.kind(function.id) != "global":
             return None
         if function.id in _OWN_NAMES_BY_DEFAULT:
@@ -319,7 +320,7 @@ class Expressions:
         return placed(ast.IfExp(all_of(tests, node), last, self.hook("kept", node)), node)
 
     def _continues(self, node: Any, is_and: bool, at: Any) -> ast.expr:
-        """Return a condition: true if the truth of a value is `is_and`, else the value is kept."""
+        """Return a condition: True if the truth of a value is `is_and`, else the value is kept."""
         if not isinstance(node, ast.BoolOp):
             return self.hook("continues", at, self.expression(node), constant(is_and, at))
         if isinstance(node.op, ast.And) == is_and:
@@ -337,7 +338,7 @@ class Expressions:
         return placed(ast.IfExp(all_of(tests, node), last, self.hook("kept", node)), node)
 
     def _compared(self, node: ast.Compare) -> tuple[list[ast.expr], ast.expr]:
-        """Return the conditions on which a chain of comparisons goes on, and the last one."""
+        """Return the conditions for continuing a chain of comparisons, and the last comparison."""
         left, tests = self.expression(node.left), list[ast.expr]()
         for place, (operator, right) in enumerate(zip(node.ops, node.comparators, strict=True), 1):
             shown = constant(_COMPARE[operator.__class__], node)
@@ -349,7 +350,7 @@ class Expressions:
         raise AssertionError
 
     def condition(self, node: Any, at: Any) -> ast.expr:
-        """Return an expression that is True or False, as the node `at` takes the value."""
+        """Return an expression for a condition of the node `at`; its value is True or False."""
         if isinstance(node, ast.Constant) or _is_debug(node):
             return node  # type: ignore[no-any-return]
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
@@ -368,7 +369,7 @@ class Expressions:
         return self.hook("truth", at, self.expression(node))
 
     def truth_value(self, node: Any) -> ast.expr:
-        """Return an expression with the truth of a condition, or its value, perhaps traced."""
+        """Return an expression for the truth of a condition; its value may be a traced value."""
         empty = ast.arguments([], [], None, [], [], None, [])
         if isinstance(node, ast.Compare) and len(node.ops) > 1:
             signs = [constant(_COMPARE[one.__class__], node) for one in node.ops]
@@ -408,7 +409,7 @@ class Expressions:
         return node  # type: ignore[no-any-return]
 
     def _key(self, node: ast.expr) -> ast.expr:
-        """Return a rewritten key of a dict or set, whose hash the user's methods may tell."""
+        """Return a key of a dict or set, rewritten because users' methods may compute its hash."""
         if isinstance(node, ast.Constant | ast.Starred):
             return node
         return self.hook("key", node, node)
@@ -430,7 +431,7 @@ class Expressions:
         return self.hook("join", node, *plain)
 
     def _part(self, node: Any) -> Any:
-        """Return a part of an f-string."""
+        """Return a rewritten part of an f-string."""
         if isinstance(node, ast.Constant):
             return node
         value, how = self.expression(node.value), constant(node.conversion, node)
@@ -477,7 +478,7 @@ class Expressions:
         return node  # type: ignore[no-any-return]
 
     def _generator(self, node: ast.comprehension) -> list[ast.comprehension]:
-        """Return one `for` of a comprehension, and others that unpack its target."""
+        """Return one `for` of a comprehension, followed by `for` clauses that unpack its target."""
         if not isinstance(node.target, UNPACKED):
             node.target = self.target(node.target)
             return [node]
@@ -493,7 +494,7 @@ class Expressions:
     # Targets.
 
     def target(self, node: Any) -> Any:
-        """Return a target of an assignment or deletion, which is not unpacked."""
+        """Return a rewritten target of an assignment or deletion without unpacking."""
         if isinstance(node, ast.Name):
             name = node.id = self.mangle(node.id)
             kind = self.scope.kind(name)
@@ -519,7 +520,7 @@ class Expressions:
     def unpacked(
         self, node: Any, value: ast.expr
     ) -> tuple[list[tuple[ast.expr, ast.expr]], list[Any]]:
-        """Return the pairs of targets and values of an unpacking, and the temporaries."""
+        """Return the pairs of targets and values of an unpacking, and the temporary names."""
         parts: list[Any] = node.elts
         plain = [part.value if isinstance(part, ast.Starred) else part for part in parts]
         stars = [k for k, part in enumerate(parts) if isinstance(part, ast.Starred)]
@@ -548,7 +549,7 @@ class Expressions:
         return [(node, value), *later], names
 
     def _unpack(self, node: Any, value: ast.expr, at: Any, *names: Any) -> list[ast.stmt]:
-        """Return statements that unpack a value and forget the temporaries."""
+        """Return statements that unpack a value and delete the temporary names."""
         pairs, more = self.unpacked(node, value)
         made: list[ast.stmt] = [placed(ast.Assign([t], v), at) for t, v in pairs]
         forgotten = [name(DELETE) for name in (*names, *more)]
@@ -556,7 +557,7 @@ class Expressions:
 
 
 class _Inside:
-    """A context in which the names of a scope are seen."""
+    """A context in which names are looked up in a scope."""
 
     def __init__(self, rewriter: Expressions, scope: Scope) -> None:
         self.rewriter, self.scope = rewriter, scope
@@ -570,7 +571,7 @@ class _Inside:
 
 
 def placed(new: Node, old: Any) -> Node:
-    """Put a new node to the place of an old one."""
+    """Give a new node the line and the column of an old node."""
     made: Any = new
     made.lineno, made.col_offset = old.lineno, old.col_offset
     made.end_lineno, made.end_col_offset = old.end_lineno, old.end_col_offset
@@ -578,7 +579,7 @@ def placed(new: Node, old: Any) -> Node:
 
 
 def at_attribute(new: ast.Call, old: ast.Attribute) -> ast.Call:
-    """Give the call that replaces an attribute the line of its name, as Python does."""
+    """Give a call that replaces an attribute the line of the attribute's name, as Python does."""
     last = old.end_lineno
     if last is not None and last != old.lineno and old.end_col_offset is not None:
         new.lineno, new.col_offset = last, max(0, old.end_col_offset - len(old.attr))
@@ -586,7 +587,7 @@ def at_attribute(new: ast.Call, old: ast.Attribute) -> ast.Call:
 
 
 def constant(value: Any, at: Any) -> ast.Constant:
-    """Return a constant at the place of a node."""
+    """Return a constant with the line and the column of a node."""
     return placed(ast.Constant(value), at)
 
 
@@ -615,7 +616,7 @@ def first_parameter(arguments: ast.arguments) -> str | None:
 
 
 def shown(node: ast.AST) -> str:
-    """Return the name of a kind of node, for a message."""
+    """Return the name of a kind of node for a message."""
     return f"`{type(node).__name__}`"
 
 

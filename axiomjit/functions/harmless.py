@@ -1,9 +1,10 @@
-"""Functions whose arrays may be other objects than NumPy's: everything they call is known.
+"""Harmless functions: functions that may get lazy arrays in place of NumPy arrays.
 
-Such a function gives the same with lazy arrays as with NumPy's, and hands them to nobody: it calls
-NumPy's functions, which ask arrays for what they do, methods of arrays, texts and containers,
-`math`, harmless builtins and functions of the user's that are harmless themselves. It stores
-nothing outside itself. The text alone decides, before anything runs; a function with an unknown
+A harmless function returns equal results for lazy arrays and for NumPy arrays, and passes lazy
+arrays to no unknown code. A harmless function calls only NumPy functions that lazy arrays override,
+methods of arrays, texts and containers, functions of `math`, harmless builtins, and other harmless
+functions of the user. A harmless function stores no values outside itself. The source text alone
+decides whether a function is harmless, before the function runs; a function with an unknown
 operation is not harmless.
 """
 
@@ -33,20 +34,21 @@ from axiomjit.functions.sources import ATOMS
 
 LEAST_OPERATIONS: Final = 3
 DATUM: Final = "datum"
-"""Stands for a value outside that may differ from call to call, as long as it `is_datum`."""
+"""Represents an outside value that may differ in each call, but is an array or a datum."""
 
 
 class Part(Record):
-    """The names that one function reads outside, each with its object, or `DATUM` for data."""
+    """The outside names that a function reads, each with its object, or with `DATUM` for data."""
 
     outside: Mapping[str, object]
 
 
 class Harmless(Record):
-    """A function that may get other arrays than NumPy's, with the functions that it calls.
+    """The facts about a function that may get lazy arrays, and about the functions that it calls.
 
-    `parts` are by code; `writes` is true if one of them may write into an array; `operations` is
-    the number of operators and elementwise functions in their text.
+    `parts` has one `Part` per function, by code object. `writes` is true if one of the functions
+    may write into an array. `operations` is the number of operators and elementwise functions in
+    the texts of all functions.
     """
 
     parts: Mapping[CodeType, Part]
@@ -55,12 +57,12 @@ class Harmless(Record):
 
     @property
     def has_much_to_fuse(self) -> bool:
-        """True if lazy arrays may save more than they cost."""
+        """True if the function has so many operations that lazy arrays may be faster."""
         return self.operations >= LEAST_OPERATIONS
 
 
 class HarmfulError(Exception):
-    """The function does something that is not known to be harmless; the text says what."""
+    """Raised for an operation that is not known to be harmless; the message names the operation."""
 
 
 def harmless(function: object) -> Harmless | str:
@@ -83,7 +85,7 @@ def harmless(function: object) -> Harmless | str:
 
 
 def is_datum(value: object) -> bool:
-    """True for numbers, texts, dtypes, classes of numbers, and tuples of them."""
+    """True for numbers, texts, dtypes and classes of numbers, and for tuples of such values."""
     kind = type(value)
     known: Any = value
     if kind is tuple or kind is frozenset:
@@ -113,13 +115,13 @@ def _refuse(seen: str) -> NoReturn:
 
 
 class _Walk:
-    """A walk over the text of one function; names of its own hold data and known containers."""
+    """A walk over the text of one function, whose local names hold data or known containers."""
 
     def __init__(self, function: FunctionType) -> None:
         """Read the text of a function.
 
         Raises:
-            HarmfulError: there is no text that compiles to its code.
+            HarmfulError: no source text compiles to the code of the function.
         """
         self._function, code = function, function.__code__
         try:
@@ -144,7 +146,7 @@ class _Walk:
         """The user's functions that the function calls.
 
         Raises:
-            HarmfulError: something is not known to be harmless.
+            HarmfulError: the function has an operation that is not known to be harmless.
         """
         if isinstance(self._node, ast.AsyncFunctionDef):
             _refuse("is a coroutine function")
@@ -157,7 +159,7 @@ class _Walk:
         return self._called
 
     def _found_containers(self) -> set[str]:
-        """The names of its own that only displays of containers are assigned to."""
+        """The local names to which the function assigns only displays of containers."""
         displays, stores = Counter[str](), Counter[str](self._parameters)
         for node in ast.walk(self._node):
             if isinstance(node, ast.Assign) and isinstance(node.value, _DISPLAYS):
@@ -247,7 +249,7 @@ class _Walk:
 
     @contextmanager
     def _loop(self, target: ast.expr, body: list[ast.stmt], is_own: bool) -> Iterator[None]:
-        """A part of the text in which the names of a loop's target differ from pass to pass."""
+        """A context for the body of a loop, in which the loop's targets and counters are known."""
         names = _names_in(target)
         before = self._own
         self._own = before | names
@@ -274,7 +276,7 @@ class _Walk:
             self._generators(rest, results)
 
     def _iterable(self, node: ast.expr) -> None:
-        """Visit the iterable of a call that consumes it at once; it may be an iterator."""
+        """Visit the argument of a call that consumes an iterable at once; iterators are allowed."""
         if isinstance(node, ast.GeneratorExp):
             self._comprehension(node)
         elif isinstance(node, ast.Call):
@@ -283,7 +285,7 @@ class _Walk:
             self._visit(node)
 
     def _walked_over(self, node: ast.expr) -> None:
-        """Visit the iterable of a loop: a container, not an array, whose parts may be small."""
+        """Visit the iterable of a loop, which must not be an array: its parts may be small."""
         if not self._is_container(node):
             _refuse(f"walks over parts of an array in line {node.lineno}")
         self._iterable(node)
@@ -334,7 +336,7 @@ class _Walk:
             self._iterable(one) if consumes else self._visit(one)
 
     def _known(self, node: ast.Call, callee: Any, is_kept: bool, named: set[str | None]) -> bool:
-        """Check a function that is called; true if it keeps no iterator that it gets."""
+        """Check a called function; true if the function consumes iterators and keeps none."""
         self.count += isinstance(callee, np.ufunc)
         inner = followed(callee)
         if users_function(inner):
@@ -441,7 +443,7 @@ def _has_plain_fields(node: ast.expr) -> bool:
 
 
 def _names_read(code: CodeType) -> Iterator[str]:
-    """The names outside that code reads, with that of the code inside."""
+    """The outside names that a code object reads, with the names that nested code objects read."""
     for one in dis.get_instructions(code):
         if one.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
             yield one.argval
@@ -455,7 +457,7 @@ def _names_in(node: ast.AST) -> set[str]:
 
 
 def _counters(names: set[str], body: list[ast.stmt]) -> set[str]:
-    """The names that count the passes of a loop, and those of numbers computed from them."""
+    """The names of counters of a loop, and the names of numbers computed from counters."""
     found, assigned = set(names), list[tuple[set[str], set[str]]]()
     for node in (inner for one in body for inner in ast.walk(one)):
         if isinstance(node, ast.AugAssign) and isinstance(node.value, ast.Constant):
@@ -474,7 +476,7 @@ def _counters(names: set[str], body: list[ast.stmt]) -> set[str]:
 
 
 def _is_class_or_numpys(callee: Any) -> bool:
-    """True for classes of numbers and errors, and for functions of NumPy that ask their arrays."""
+    """True for classes of numbers and errors, and for NumPy functions that lazy arrays override."""
     kind = type(callee)
     if kind is type:
         return _is_class(callee)
@@ -487,12 +489,12 @@ def _is_class_or_numpys(callee: Any) -> bool:
 
 
 def followed(callee: Any) -> Any:
-    """The function that runs for a callee: of a compiled one, that which was compiled."""
+    """The Python function of a compiled callee; another callee is returned unchanged."""
     return getattr(callee, "_function", callee) if isinstance(callee, NativeCallable) else callee
 
 
 def outside_value(function: FunctionType, name: str) -> Any:
-    """The value of a name that a function reads outside; `MISSING` without one."""
+    """The value of an outside name that a function reads; `MISSING` if the name has no value."""
     known: Any = function
     free = function.__code__.co_freevars
     if name in free:
@@ -513,7 +515,7 @@ def _names(text: str) -> frozenset[str]:
 
 
 class _Hashless:
-    """A set of objects by identity, since some objects have no hash."""
+    """A set of objects compared by identity, because some objects have no hash."""
 
     def __init__(self, objects: Iterable[object]) -> None:
         self._objects = {id(one): one for one in objects}
@@ -553,7 +555,7 @@ _HARMLESS: Final = _Hashless(
         *(one for one in vars(math).values() if type(one) is BuiltinFunctionType),
     ]
 )
-"""Functions that take lazy arrays as they take NumPy's, and keep none of them."""
+"""Functions that accept lazy arrays like NumPy arrays, and keep no reference to arguments."""
 _DATA: Final = _names(
     "shape dtype ndim size T mT real imag nbytes itemsize strides kind name char str"
 )
@@ -576,7 +578,7 @@ _METHODS: Final = _names(
     as_integer_ratio bit_count bit_length hex is_integer
     """
 )
-"""Methods of arrays, texts, containers and numbers that take lazy arrays as they take NumPy's."""
+"""Methods of arrays, texts, containers and numbers that accept lazy arrays like NumPy arrays."""
 _PLAIN: Final = (
     *(ast.Expr, ast.Return, ast.Assign, ast.Delete, ast.If, ast.Raise, ast.Try, ast.Assert),
     *(ast.ExceptHandler, ast.Pass, ast.Break, ast.Continue, ast.Constant, ast.JoinedStr),
@@ -584,7 +586,7 @@ _PLAIN: Final = (
     *(ast.Tuple, ast.List, ast.Set, ast.Dict, ast.Slice, ast.operator, ast.unaryop, ast.boolop),
     ast.expr_context,
 )
-"""Nodes that are harmless if their parts are."""
+"""The classes of syntax nodes that are harmless if all parts of the node are harmless."""
 _WAYS: Final[Mapping[type, Callable[[_Walk, Any], None]]] = {
     ast.Name: _Walk._name,
     ast.Attribute: _Walk._attribute,
@@ -599,4 +601,4 @@ _WAYS: Final[Mapping[type, Callable[[_Walk, Any], None]]] = {
     ast.Call: _Walk._kept_call,
     **dict.fromkeys((ast.ListComp, ast.SetComp, ast.DictComp), _Walk._comprehension),
 }
-"""Visitors of syntax nodes, by class of node; nodes of `_PLAIN` need none."""
+"""The visitor of each class of syntax nodes; the classes in `_PLAIN` need no visitor."""

@@ -53,10 +53,10 @@ class LibraryCalls(Calls):
     """Traces calls of library functions."""
 
     filters = 0
-    """The number of blocks that put the filters of warnings back."""
+    """The number of open blocks that restore the filters of warnings at their end."""
 
     def library(self, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """A call of a function or class that is not the user's."""
+        """Call a function or class that is not the user's."""
         if in_region():
             lazy_import("axiomjit.functions.loop_hooks").refuse_changes(
                 self, function, args, kwargs
@@ -84,7 +84,7 @@ class LibraryCalls(Calls):
         return found
 
     def _note_generator(self, made: Any, given: Sequence[Any]) -> None:
-        """Note a generator of random numbers, or a source of bits, that the function has made.
+        """Store a generator of random numbers, or a source of bits, that the function has made.
 
         Raises:
             NeedsValuesError: the generator uses a source of bits from outside the function.
@@ -97,7 +97,7 @@ class LibraryCalls(Calls):
         self.made_generators[id(made)] = made
 
     def _get_parts(self, getter: Any, owner: Any) -> Any:
-        """The result of a call of `operator.itemgetter` or `attrgetter`."""
+        """The result of a call of an `operator.itemgetter` or `operator.attrgetter`."""
         keys = getter.__reduce__()[1]
         if isinstance(getter, operator.itemgetter):
             found = [self.item(owner, key) for key in keys]
@@ -108,7 +108,7 @@ class LibraryCalls(Calls):
     def library_method(
         self, owner: Any, name: str, found: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
     ) -> Any:
-        """A method in C of an object of a library's class."""
+        """Call a method written in C of an object whose class is a library's class."""
         if not isinstance(owner, ModuleType | type):
             refuse_in_region(f"{name} of a {type(owner).__name__}")
         known = kind_of_call(found)
@@ -136,13 +136,13 @@ class LibraryCalls(Calls):
         return self.known.note(call_numpy(function, given, named))
 
     def keep_identity(self, value: Any) -> None:
-        """Guard that an object from outside is the same in all calls."""
+        """Add a guard: an object from outside must be the identical object in later calls."""
         source = self.outside.source_of(value)
         if source is not None and not isinstance(source, Fixed):
             self.outside.require(Is(source, self.outside.original(value)))
 
     def operator_of_library(self, sign: str, left: Any, right: Any) -> Any:
-        """`left sign right` of a sparse matrix or another object of SciPy's, and a traced array."""
+        """The result of an operator on a traced array and a SciPy object, as a sparse matrix."""
         owner = left if is_object(left) else right
         known = CallKind(Kind.PURE, f"{public_name(type(owner))} {sign} array")
         return self._call_scipy(known, BINARY[sign], (left, right), {})
@@ -152,7 +152,7 @@ class LibraryCalls(Calls):
         return self.known.note(late.call_scipy(self, known, function, args, kwargs))
 
     def _refuse_hidden(self, known: CallKind, args: Any, kwargs: Any) -> None:
-        """Leave the function to NumPy if a call may run users' methods or change the outside."""
+        """Leave the function to NumPy if a call may run users' methods or write outside objects."""
         for one in (*args, *kwargs.values()):
             if self._entries_have(one, *_NOT_GENERATED.intersection(known.asks_entries)):
                 refuse(f"gives {known.name} a container of objects whose methods it may call")
@@ -161,7 +161,7 @@ class LibraryCalls(Calls):
             refuse(f"calls {known.name}, which overwrites what lives on outside it")
 
     def _askable(self, value: Any, known: CallKind) -> Any:
-        """An argument of a library's function, which may call its special methods."""
+        """The argument for a library's function; refuse an object whose parts it may ask for."""
         if is_users(type(value)) and not is_plain(value):
             reads = self.outside.is_outside(value) and known.name not in _ASK_FOR_CLASSES
             if reads or known.kind is not Kind.PURE:
@@ -213,7 +213,7 @@ class LibraryCalls(Calls):
         return None
 
     def _written(self, known: CallKind, function: Any, owner: Any, args: Any) -> Any:
-        """A text that is written into a stream."""
+        """Write texts into a stream; a write into an outside stream becomes an effect."""
         if not self.outside.is_outside(owner):
             return function(*map(self.given, args))
         values = tuple(self.shown(one) for one in args)
@@ -221,7 +221,7 @@ class LibraryCalls(Calls):
         return len(values[0]) if function.__name__ == "write" else None
 
     def shown(self, value: Any) -> Any:
-        """The present state of an argument of `print` and its like."""
+        """A copy of a value in its present state, to be shown as text later."""
         if type(value) is Text:
             return value
         if is_users(type(value)) and not is_plain(value):
@@ -267,7 +267,7 @@ class LibraryCalls(Calls):
     # Statements
 
     def context(self, manager: Any) -> Any:
-        """The manager of a `with` statement."""
+        """The traced form of the context manager of a `with` statement."""
         if type(manager) is warnings.catch_warnings and not self.outside.is_outside(manager):
             return self._filtered(manager)
         enter = self._special(manager, "__enter__")
@@ -279,7 +279,7 @@ class LibraryCalls(Calls):
 
     @contextmanager
     def _filtered(self, manager: Any) -> Iterator[Any]:
-        """A block that may set filters of warnings, which are put back at its end."""
+        """A context in which filters of warnings may be set; its end restores the filters."""
         self.filters += 1
         try:
             with manager as found:
@@ -293,7 +293,7 @@ class LibraryCalls(Calls):
         function(*args, **kwargs)
 
     def mapping(self, value: Any) -> Any:
-        """A mapping behind `**`."""
+        """The mapping behind `**` in a call, with traced values."""
         kind = type(value)
         is_dict = container_kind(kind) in (dict, defaultdict)
         if is_users(kind) and not (is_dict and not self._overrides(kind, "__iter__")):
@@ -306,7 +306,7 @@ class LibraryCalls(Calls):
         return is_container(value) and self.outside.is_outside(value)
 
     def text(self, value: Any, conversion: int = -1, spec: Any = "") -> Any:
-        """A value as text, as in an f-string."""
+        """The text of a value, converted and formatted as in an f-string."""
         if is_plain(value) and (is_computed(value) or type(spec) is Text):
             return self._computed_text(value, conversion, spec)
         if conversion == 114 or not has_methods(value, "__str__", "__format__"):
@@ -388,7 +388,7 @@ _COPYING: Final = frozenset(
         *(str, bytes, bytearray, int, float, complex, bool, np.dtype, np.ndarray),
     }
 )
-"""Classes whose instances keep the entries of a container, but not the container."""
+"""Classes whose constructors copy the entries of a container, and do not keep the container."""
 _BY_KIND: Final[dict[Kind, Callable[..., Any]]] = {
     Kind.PURE: LibraryCalls._run,
     Kind.ASKS: LibraryCalls._run,
@@ -581,7 +581,7 @@ def _format(calls: LibraryCalls, value: Any, spec: Any = "") -> Any:
 
 
 def _number(kind: type, *names: str) -> Callable[..., Any]:
-    """The traced form of `float` and its like, for symbolic numbers and users' classes."""
+    """The traced form of `float`, `int` or `complex`, for symbolic numbers and users' classes."""
 
     def number(calls: LibraryCalls, *values: Any, **named: Any) -> Any:
         if len(values) == 1 and is_labelled(values[0]):
@@ -600,7 +600,7 @@ def _number(kind: type, *names: str) -> Callable[..., Any]:
 
 
 class _Numbered:
-    """An object whose conversion gives a number, so that Python checks the number's class."""
+    """An object whose conversion returns a given number; Python then checks the number's class."""
 
     def __init__(self, number: Any) -> None:
         self._number = number
@@ -693,4 +693,4 @@ _HOOKS: Final[dict[str, Callable[..., Any]]] = {
     "set item": LibraryCalls.set_item,
     "delete item": lambda calls, owner, key: calls.set_item(owner, key, MISSING),
 }
-"""Traced forms of the functions of `operator`."""
+"""The traced forms of the functions of `operator`."""

@@ -34,10 +34,10 @@ class Rewriter(Expressions):
     """Rewrites one function by changing its syntax tree in place."""
 
     reads: Counter[str] | None = None
-    """The numbers of reads of each name in the function, if it has a loop."""
+    """The number of reads of each name in the function; None if the function has no loop."""
 
     def module(self) -> ast.Module:
-        """Return a module; its function has hooks as parameters and defines the rewritten one."""
+        """Return a module; its function takes the hooks and defines the rewritten function."""
         node = self.node
         if hasattr(node, "type_params"):
             node.type_params = []
@@ -138,7 +138,7 @@ class Rewriter(Expressions):
         return made
 
     def _once(self, node: Any, made: Any, names: list[Any]) -> tuple[ast.expr, ast.expr]:
-        """Return an expression that is evaluated, and another one that gives its value again."""
+        """Return an expression that evaluates a node, and another that reads the stored value."""
         if isinstance(made, ast.Constant):
             return made, made
         name = self.temporary(node)
@@ -303,7 +303,7 @@ class Rewriter(Expressions):
         return node
 
     def _decorator(self, node: ast.expr) -> ast.expr:
-        """Return a decorator that is evaluated where it stands, and called by a hook."""
+        """Return a decorator that Python evaluates at its place, and that a hook calls."""
         names = [placed(ast.arg(PREFIX + name, None, None), node) for name in ("function", "by")]
         loads = [placed(ast.Name(name.arg, LOAD), node) for name in names]
         defaults = [self.expression(node)]

@@ -1,9 +1,9 @@
-"""Texts of computed values: put together in each call, after the program.
+"""Texts of computed values: each call builds the texts after the program has run.
 
 A `Text` is the result of `str`, `repr`, formatting or joining of values that only the running
-program knows. It is a container of these values for effects and results; building it gives the
-text. A text of numbers that are known in the traced call can be built during the trace, which
-guards the numbers.
+program knows. In effects and results, a `Text` is a container of these values, and the string is
+built from the values. If the traced call knows all numbers of a text, the trace can build the
+string, and guards check the numbers.
 """
 
 from __future__ import annotations
@@ -50,15 +50,15 @@ _MAKERS: Final[dict[str, Callable[..., str]]] = {
 
 
 class Text(Composed, Represents):
-    """A text of computed values, by the function that makes it and the function's arguments."""
+    """A text of computed values, stored as the name of a maker and the arguments of the maker."""
 
     __slots__ = ("_how", "_parts")
 
     def __init__(self, how: str, *parts: Any) -> None:
-        """Take the name of a maker, and the values from which it makes the text.
+        """Store the name of a maker, and the values from which the maker makes the text.
 
         Raises:
-            TypeError, ValueError, LookupError: Python raises it for values of these types.
+            TypeError, ValueError, LookupError: Python raises the error for values of these types.
         """
         self._how, self._parts = how, parts
         self.example()
@@ -81,7 +81,7 @@ class Text(Composed, Represents):
         return str
 
     def __str__(self) -> str:
-        """The text in this call, if it has no values that only the program knows.
+        """The text in the traced call.
 
         Raises:
             NeedsValuesError: the text depends on a value that only the program knows.
@@ -125,7 +125,7 @@ for _name in (
 
 
 def known(value: Any) -> Any:
-    """A value whose texts and symbolic numbers are replaced by those of this call."""
+    """The value, with texts and symbolic numbers replaced by their values in the traced call."""
     kind = type(value)
     if kind is Text:
         return str(value)
@@ -140,7 +140,7 @@ def known(value: Any) -> Any:
 
 
 def _example(value: Any) -> Any:
-    """An example of the same type in place of a value that only the running program knows."""
+    """An example of equal type for a value that only the running program knows."""
     kind = type(value)
     if kind is Text:
         return value.example()
@@ -154,7 +154,7 @@ def _example(value: Any) -> Any:
 
 
 def is_computed(value: Any) -> bool:
-    """True if a value, or one in its containers, is known to the running program only."""
+    """True if only the running program knows a value, or a value in the value's containers."""
     if type(value) in (str, int, float, bool):
         return False
     kinds = (TracedValue, SymbolicNumber, Text)

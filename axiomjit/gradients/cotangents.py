@@ -1,10 +1,10 @@
-"""Cotangents: the derivative of the results by a node, and where it counts.
+"""Cotangents: the derivative of the results by a node, with masks of the elements that count.
 
-A cotangent keeps the condition of a `where`, mask or padding until it is summed, so that a factor
-that is infinite or NaN elsewhere changes nothing.
+A cotangent keeps the condition of a `where`, mask or padding until the cotangent is summed. Until
+then, a factor that is infinite or NaN where the condition is false has no effect.
 
-In the body of a loop, that of a part of an array keeps its place until it is added to the rest: the
-trip then writes that part, not the array.
+In the body of a loop, the cotangent of a part of an array stores the place of the part until the
+cotangent is added to the cotangent of the array: each trip then writes only the part.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ Shape = tuple[Dim, ...]
 
 
 class Place(Record):
-    """A part of an array: the element of each point of a space, as in `graph.storages.update`."""
+    """A part of an array: one element for each point of a space, as in `graph.storages.update`."""
 
     target: IndexMap
     extents: Shape
@@ -61,10 +61,11 @@ class Place(Record):
 
 
 class Cotangent(Record):
-    """The derivative by a node; it counts where one of the masks `within` holds, all if None.
+    """The derivative by a node; an element counts if any mask of `within` is true there.
 
-    With `exact` it is zero elsewhere; otherwise it is undefined there. With a `place` the value is
-    that of a part, and the rest is zero.
+    If `within` is None, all elements count. If `exact` is true, elements that do not count are
+    zero; otherwise elements that do not count are undefined. If there is a `place`, `value` is the
+    cotangent of that part of the node, and the cotangent of the other elements is zero.
     """
 
     value: Node
@@ -73,7 +74,7 @@ class Cotangent(Record):
     place: Place | None = None
 
     def settled(self) -> Node:
-        """The values, zero where they do not count."""
+        """The values of the cotangent, with zeros in place of elements that do not count."""
         if self.place is not None:
             return self.onto(zeros(self.value.dtype, self.place.shape)).value
         if self.exact or self.within is None:
@@ -82,11 +83,11 @@ class Cotangent(Record):
         return builder.elementwise(WHERE, _any_of(self.within), self.value, zero)
 
     def replaces(self, rest: Cotangent | None) -> bool:
-        """True if this one, of a part, stands where the rest has been set to zero."""
+        """True if this cotangent of a part belongs where the last write into `rest` put zeros."""
         return rest is not None and self.place is not None and _is_zeroed(rest.value, self.place)
 
     def onto(self, rest: Node) -> Cotangent:
-        """The sum of this one, of a part, and the values of the array."""
+        """The cotangent of an array: `rest` plus this cotangent of a part of the array."""
         at = self.place
         assert at is not None
         whole = identity(len(at.extents))
@@ -98,18 +99,18 @@ class Cotangent(Record):
         return Cotangent(made)
 
     def times(self, factor: Node) -> Cotangent:
-        """The product with a factor, which may be undefined where this does not count."""
+        """The product with a factor, which may be undefined at elements that do not count."""
         made = multiplied(self.value, factor)
         return Cotangent(made, self.within, self.exact and self.within is None)
 
     def where(self, mask: Node) -> Cotangent:
-        """The same, counting only where the mask holds as well."""
+        """The cotangent with elements counting only if, in addition, the mask is true there."""
         if self.within is not None and self.within != (mask,):
             mask = builder.elementwise(PRIMITIVES["logical_and"], mask, _any_of(self.within))
         return Cotangent(self.value, (mask,), False)
 
     def plus(self, other: Cotangent) -> Cotangent:
-        """The sum."""
+        """The sum of two cotangents of a node."""
         if self.within is None or other.within is None:
             within = None
         else:
@@ -120,14 +121,14 @@ class Cotangent(Record):
         return Cotangent(_added(self.settled(), other.settled()), within)
 
     def cast_to(self, node: Node) -> Cotangent:
-        """The cotangent in the dtype of its node; of a real node the real part."""
+        """The cotangent in the dtype of its node: the real part, if the node is real."""
         value = self.value
         if is_complex(value.dtype) and not is_complex(node.dtype):
             value = builder.part(value, "real")
         return self.replace(value=builder.cast(value, node.dtype))
 
     def through(self, index: IndexMap, extents: Shape, shape: Shape) -> Cotangent:
-        """The cotangent of the elements of an operand that an operation reads by a map."""
+        """The cotangent of an operand that is read by a map, from the cotangent of each read."""
         if is_identity(index, extents, shape):
             return self
         merged = merged_group(index, extents, shape)
@@ -159,7 +160,7 @@ class Cotangent(Record):
         return Cotangent(value, tuple(masks), self.exact)
 
     def seen(self, view: Callable[[Node], Node]) -> Cotangent:
-        """The cotangent as a view sees it, which is made for the values and for the masks."""
+        """The cotangent with its values and its masks replaced by a view of them."""
         within = None if self.within is None else tuple(map(view, self.within))
         return Cotangent(view(self.value), within, self.exact)
 
@@ -168,7 +169,7 @@ class Cotangent(Record):
 
 
 def _is_zeroed(node: Node, place: Place) -> bool:
-    """True if the last write into a node was that of zeros at a place."""
+    """True if the last write into a node wrote zeros at a place."""
     return (
         isinstance(node, Update)
         and node.combine is None
@@ -182,7 +183,7 @@ def _is_zeroed(node: Node, place: Place) -> bool:
 
 
 def _is_same(one: Affine, other: Affine) -> bool:
-    """True if two functions are equal as they stand; no guard is recorded."""
+    """True if two functions have identical offsets and steps; the comparison records no guard."""
     steps = dict(other.terms)
     return (
         one.offset is other.offset

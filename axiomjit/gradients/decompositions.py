@@ -1,8 +1,9 @@
 """The pullbacks of `numpy.linalg`; operands may be stacks of matrices.
 
-A cotangent is the adjoint under Re(conj(a) b). Formulas are those of M. Giles ("An extended
-collection of matrix derivative results", 2008) with conjugates, and of G. Golub and V. Pereyra for
-the pseudoinverse (1973). A function that reads one triangle of its operand has a gradient there.
+The adjoint is taken for the inner product Re(conj(a) b). The formulas are those of M. Giles ("An
+extended collection of matrix derivative results", 2008) with conjugates, and, for the
+pseudoinverse, those of G. Golub and V. Pereyra (1973). If a function reads only one triangle of its
+operand, the gradient is zero outside that triangle.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def _compared(name: str, like: Any) -> Any:
 
 
 def _lower(m: Any) -> Any:
-    """The lower triangle, with half the diagonal."""
+    """The lower triangles of matrices, with the diagonals halved."""
     return np.where(_below(m), m, np.where(_on_diagonal(m), m * 0.5, 0))
 
 
@@ -65,13 +66,13 @@ def _hermitian(m: Any) -> Any:
 
 
 def _triangle(s: Any, lower: bool) -> Any:
-    """The gradient by a Hermitian matrix as that by the triangle that is read."""
+    """The gradient by the triangle that a function reads, from the gradient by all entries."""
     inside = _below(s) if lower else _below(s.mT).mT
     return np.where(inside, s * 2, np.where(_on_diagonal(s), s, 0))
 
 
 def _folded(g: Any, like: Any) -> Any:
-    """A cotangent summed over the stacks that its operand was repeated along."""
+    """A cotangent summed over the stack dimensions along which its operand was broadcast."""
     more = g.ndim - like.ndim
     if more:
         g = np.sum(g, axis=tuple(range(more)))
@@ -116,7 +117,7 @@ def _cholesky(g: Any, y: Any, a: Any, upper: bool = False) -> Pulled:
 
 
 def _gaps(w: Any, middle: Any) -> Any:
-    """Entries over differences of eigenvalues; of equal ones 0 where the entry is."""
+    """Entries divided by differences of eigenvalues; 0 / 0 and the diagonal give 0."""
     apart = _row(w) - _column(w)
     zero = ((middle == 0) & (apart == 0)) | _on_diagonal(middle)
     return np.where(zero, 0, middle / np.where(zero, 1, apart))
@@ -254,4 +255,4 @@ LINALG: Final[Mapping[Callable[..., Any], Any]] = {
     np.linalg.tensorsolve: Refused("linalg.tensorsolve; reshape and use linalg.solve"),
     np.linalg.tensorinv: Refused("linalg.tensorinv; reshape to matrices and use linalg.inv"),
 }
-"""The pullbacks by NumPy's function."""
+"""The pullback of each NumPy function."""

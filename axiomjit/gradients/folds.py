@@ -1,9 +1,11 @@
 """The adjoints of folds and scans.
 
-A sum gives each element the cotangent of its result, a product also the product of the others, a
-maximum shares it among ties. For any other fold a_i = phi(a_(i-1), m_i) the derivatives by a_(i-1)
-and m_i are those of phi at the states before, which a scan gives; the cotangents of the states,
-h_(i-1) = d1(i) h_i + g_(i-1), are a scan of affine functions from the end.
+Each element of a sum gets the cotangent of the result. Each factor of a product gets the cotangent
+times the other factors. The elements that are equal to a maximum get equal shares of the cotangent.
+
+Any other fold has the form a_i = phi(a_(i-1), m_i). A scan gives the states a_(i-1), at which the
+partial derivatives d1(i) and d2(i) of phi are evaluated. The cotangents of the states,
+h_(i-1) = d1(i) h_i + g_(i-1), are a scan of affine functions from the last element to the first.
 """
 
 from __future__ import annotations
@@ -49,17 +51,17 @@ _EQUAL, _OR, _ISNAN = (PRIMITIVES[name] for name in ("equal", "logical_or", "isn
 
 
 def _over(op: Op, g: Cotangent) -> Cotangent:
-    """The cotangent of a fold's result at all points that it reduces."""
+    """The cotangent of a fold's result, repeated at all points that the fold reduces."""
     return g.seen(lambda node: builder.view(node, identity(op.rank), op.extents))
 
 
 def _read(op: Op, k: int) -> Node:
-    """An operand at all points of an operation."""
+    """The elements that an operation reads of operand k, at all points of the operation."""
     return builder.view(op.operands[k], op.maps[k], op.extents)
 
 
 def _of_sum(op: Op, g: Cotangent, wanted: Wanted) -> Contributions:
-    """Each factor gets the cotangent times the other factors."""
+    """The cotangent of each operand of a sum of products: `g` times the other factors."""
     found: Contributions = {}
     for k in wanted:
         others = [j for j in range(len(op.operands)) if j != k]
@@ -85,7 +87,7 @@ def _conjugate(node: Node) -> Node:
 
 
 def _of_prod(op: Op, g: Cotangent, wanted: Wanted) -> Contributions:
-    """The cotangent times the product of the elements before and of those behind each one."""
+    """The cotangent of a product's operand: `g` times all elements before and behind each one."""
     assert op.fold is not None
     dtype = op.fold.state_dtype(op.dtype)
     x = builder.cast(_read(op, 0), dtype)
@@ -105,7 +107,7 @@ def _of_prod(op: Op, g: Cotangent, wanted: Wanted) -> Contributions:
 
 
 def has_none(lengths: Sequence[Dim]) -> bool:
-    """True if a length is known to be 0; comparing one that may differ records a guard."""
+    """True if a length is 0; the comparison of a symbolic length records a guard."""
     try:
         return any(length == 0 for length in lengths)
     except (TraceError, KeyError):  # the length of an axis
@@ -113,7 +115,7 @@ def has_none(lengths: Sequence[Dim]) -> bool:
 
 
 def _masked(op: Op, here: Cotangent) -> Cotangent:
-    """The cotangent of the only operand of a fold, from a cotangent at all points."""
+    """The cotangent of a fold's only operand, from the cotangent at all points of the fold."""
     if not op.conditions:
         return here.through(op.maps[0], op.extents, op.operands[0].shape)
     reads = [(here.settled(), identity(len(op.extents)))]
@@ -126,14 +128,14 @@ def _scan(fold: UfuncFold, node: Node) -> Node:
 
 
 def _shifted(node: Node, first: Node) -> Node:
-    """Along the last dimension the element before each, `first` before the first."""
+    """The node shifted by one along its last dimension, with `first` at the first position."""
     d = len(node.shape) - 1
     others = (*node.shape[:d], node.shape[d] - 1)
     return padded(builder.view(node, identity(d + 1), others), d, (dim(1), dim(0)), first)
 
 
 def _of_extreme(op: Op, g: Cotangent, wanted: Wanted) -> Contributions:
-    """Elements equal to the result share evenly; a NaN equals a NaN."""
+    """The cotangent of a maximum's operand: `g` in equal shares for all ties; NaN equals NaN."""
     rank, axes = op.rank, range(op.rank, len(op.extents))
     x = _read(op, 0)
     y = builder.view(op, identity(rank), op.extents)
@@ -151,7 +153,7 @@ def _without_path(op: Op, g: Cotangent, wanted: Wanted) -> Contributions:
 
 
 def _of_running_sum(op: Op, g: Cotangent, wanted: Wanted) -> Contributions:
-    """The sum of the cotangents from each element on."""
+    """The cotangent of a running sum's operand: for each element, the sum of `g` from there on."""
     d = op.rank - 1
     value = flip(_scan(SUM, flip(g.settled(), [d])), [d])
     return {0: Cotangent(value).through(op.maps[0], op.extents, op.operands[0].shape)}
@@ -177,18 +179,19 @@ def _of_running(op: Op, g: Cotangent, wanted: Wanted) -> Contributions:
 
 
 def _at_first(made: Node, first: Node, d: int) -> Node:
-    """`made`, but at the first position along dimension d `first`."""
+    """`made`, with the values of `first` at position 0 of dimension d."""
     start = builder.elementwise(_EQUAL, positions_along(made.shape, (d,)), builder.as_node(0, "="))
     return builder.elementwise(WHERE, start, first, made)
 
 
 def _from_the_end(partials: Sequence[Sequence[Node]], given: Sequence[Node], d: int) -> list[Node]:
-    """The cotangents of the states of a scan along dimension d, the last one.
+    """The cotangents of the states of a scan along the last dimension, which is dimension d.
 
     Args:
-        partials: For each new value of a state its derivatives by the old values, at each point.
-        given: The cotangents that come from outside the scan.
-        d: The dimension.
+        partials: For each value of a state, its partial derivatives by the values of the state
+            before, at each point.
+        given: The cotangents of the states that come from outside the scan.
+        d: The dimension of the scan.
     """
     count = len(given)
     dtype = given[0].dtype
@@ -205,7 +208,7 @@ def _from_the_end(partials: Sequence[Sequence[Node]], given: Sequence[Node], d: 
 
 @lru_cache
 def affine_fold(dtype: DType, count: int) -> StateFold:
-    """The fold that composes affine functions v + M h, given as the rows of M, then v."""
+    """The fold that composes affine functions v + M h; a state holds the rows of M, then v."""
     square = count * count
     every = [Input(dtype, k, ()) for k in range(2 * (square + count))]
     first, second = every[: square + count], every[square + count :]
@@ -238,7 +241,7 @@ Derive = Callable[[Sequence[tuple[Node, Node]], Sequence[Node]], Mapping[Node, N
 def of_state(
     op: Op, given: Mapping[int, Cotangent], wanted: Wanted, derive: Derive
 ) -> Contributions | Refused:
-    """The adjoint of a fold or scan by an accumulator of the user."""
+    """The adjoint of a fold or scan by a user's accumulator."""
     fold = op.fold
     assert isinstance(fold, StateFold)
     if op.conditions:
@@ -280,7 +283,7 @@ def of_state(
 
 
 def _bare(fold: StateFold) -> StateFold:
-    """The fold without its initial state, which is combined outside of the operation."""
+    """The fold without its initial state, which is combined outside of the scan of the states."""
     return StateFold(fold.outputs, fold.start, fold.commutative, fold.has_identity, False)
 
 
@@ -289,7 +292,7 @@ def _row(node: Node, at: int, count: int) -> Node:
 
 
 def _at_last(value: Node, shape: tuple[Any, ...]) -> Node:
-    """Zeros of a shape, with the value at the last position of the last dimension."""
+    """An array of zeros, with `value` at the last position of the last dimension."""
     zero = Scalar(value.dtype, value.dtype.type(0), False)
     length = shape[-1]
     last = builder.view(value, identity(len(shape) - 1), (*shape[:-1], dim(1)))
@@ -299,7 +302,7 @@ def _at_last(value: Node, shape: tuple[Any, ...]) -> Node:
 def _partials(
     fold: StateFold, parts: Sequence[int], given: Sequence[Node], derive: Derive
 ) -> tuple[list[list[Node]], list[list[Node]]]:
-    """The derivatives of the values of a state by those before, and by those of the element."""
+    """The derivatives of a state's values by the state before, and by the values of the element."""
     count = len(fold.parts)
     inputs = [Input(fold.parts[k % count], k, ()) for k in range(2 * count)]
     asked = [*(inputs[k] for k in parts), *(inputs[count + k] for k in parts)]
@@ -317,7 +320,7 @@ def _partials(
 
 
 def _pulled(fold: StateFold, parts: Sequence[int], k: int, given: Sequence[Node]) -> Sequence[Node]:
-    """The derivatives of value k of a state, by the pullback that the user has given."""
+    """The derivatives of value k of a state, computed by the pullback that the user has given."""
     count = len(fold.parts)
     unit = [Scalar(part, part.type(j == k), False) for j, part in enumerate(fold.parts)]
     found = in_nodes(fold.pullback, [*unit, *in_nodes(fold.outputs, given), *given])
@@ -346,7 +349,7 @@ SCANS: Final[Mapping[str, Rule]] = {
 
 
 def is_sum_of_squares(node: Node) -> bool:
-    """True if a node is a sum of squares, perhaps divided: the square of a norm."""
+    """True if a node is a sum of squares, or a sum of squares divided by a value."""
     while True:
         node = base_of(node)
         if not isinstance(node, Op):
@@ -360,7 +363,7 @@ def is_sum_of_squares(node: Node) -> bool:
 
 
 def _is_square(node: Node) -> bool:
-    """True for x * x, a sum of such, or an absolute value squared."""
+    """True for a product of two equal operands, and for a sum of such products."""
     node = base_of(node)
     if not isinstance(node, Op):
         return False
@@ -372,10 +375,10 @@ def _is_square(node: Node) -> bool:
 
 
 def of_log_sum_exp(op: Op, g: Cotangent) -> tuple[Node, Cotangent] | None:
-    """The operand of log(sum(exp(x - s))) + s, whatever s is, and its cotangent; else None.
+    """The operand x of log(sum(exp(x - s))) + s, and its cotangent; None for other operations.
 
-    The derivative by s is zero. That by x is exp(x - result); 0 where the result is -inf, and
-    infinite elements share evenly.
+    The derivative by s is zero for every s. The derivative by x is exp(x - result). If the result
+    is -inf, the derivative is 0; if the result is inf, the infinite elements get equal shares.
     """
     found = _log_sum_exp(op)
     if found is None:
@@ -409,7 +412,7 @@ def of_log_sum_exp(op: Op, g: Cotangent) -> tuple[Node, Cotangent] | None:
 
 
 def _log_sum_exp(op: Op) -> tuple[Op, Op] | None:
-    """The fold and the difference of log(sum(exp(x - s))) + s."""
+    """The sum and the difference x - s of log(sum(exp(x - s))) + s; None for other operations."""
     if op.primitive.name != "add" or op.fold is not None:
         return None
     log, shift = op.operands

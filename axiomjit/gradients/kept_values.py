@@ -1,8 +1,8 @@
-"""The values of a forward trip that its adjoint keeps, rather than computes again.
+"""The values of a trip of a loop that the adjoint of the loop keeps.
 
-A trip of the adjoint reads arrays that trips of the loop change. Kept is either each part of such
-an array that is read, at the version that is read, or all of the array before the trip; from that
-one the others are computed again.
+A trip of the adjoint reads arrays that the trips of the loop change. Of each such array, the loop
+keeps one of two: the parts that the adjoint reads, or the entire array before each trip. From the
+entire array, the adjoint computes the other versions of the array again.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from axiomjit.symbolic.index_maps import IndexMap, compose, identity, iterator, 
 class Plan(Record):
     """The values of each trip that are kept for the adjoint.
 
-    `whole` are arrays at the start of a trip, `parts` values that the adjoint reads; `states` are
-    the arrays that `parts` belong to, with `first_only` as they were before the trip. `cost` is the
-    number of elements of all kept values.
+    `whole` are entire arrays at the start of a trip. `parts` are the parts of other arrays that the
+    adjoint reads, and `states` are these other arrays. If `first_only` is true, parts are taken
+    only from the arrays before the trip. `cost` is the number of elements of all kept values.
     """
 
     states: frozenset[Node]
@@ -42,7 +42,7 @@ class Plan(Record):
 
 
 class _Read(Record):
-    """An operand that is a part of a state: the part, and the map by which it is read."""
+    """A read of a part of a state: the part, and the map by which an operation reads the part."""
 
     part: Node
     index: IndexMap
@@ -52,10 +52,10 @@ def choose(ends: Sequence[Node], states: Sequence[Input], scope: Scope, first_on
     """Choose the values to keep for an adjoint.
 
     Args:
-        ends: The values.
-        states: The inputs of the forward body that it changes.
+        ends: The values that a trip of the adjoint computes.
+        states: The inputs of the forward body that the forward body changes.
         scope: The lengths of the traced call.
-        first_only: True if parts are of the states before the body only.
+        first_only: True if parts may be taken only from the states before the body.
     """
 
     def cost(node: Node) -> int:
@@ -81,12 +81,13 @@ def choose(ends: Sequence[Node], states: Sequence[Input], scope: Scope, first_on
 def with_stand_ins(
     ends: Mapping[int, Node], plan: Plan, stand_in: Callable[[Node, bool], Node]
 ) -> dict[int, Node]:
-    """The values of an adjoint, with the kept values replaced by nodes that read them.
+    """The values of an adjoint, computed from stored values in place of the values to keep.
 
     Args:
-        ends: The values of the adjoint, by their places.
-        plan: What is kept.
-        stand_in: Gives the node of a kept value; its second argument is True if it is overwritten.
+        ends: The values of the adjoint, by place.
+        plan: The plan of the values to keep.
+        stand_in: A function that returns the node of a kept value; its second argument is True if
+            an operation overwrites the value.
     """
     walk = _Walk(plan.states, list(ends.values()), plan.first_only)
     written = {child for node in walk.order for child in node.children[: overwritten(node)]}
@@ -140,18 +141,18 @@ class _Walk:
         return tuple(found)
 
     def _state(self, node: Node) -> Node | None:
-        """The state that a node is a version of."""
+        """The state of which a node is a version; None for other nodes."""
         root = root_of(node)
         return root if root in self._states else None
 
     def _gathered(self, node: Node) -> Node | None:
-        """The state that a gather of the forward body reads: its value is kept."""
+        """The state that a gather of the forward body reads; the gathered value is kept."""
         if not isinstance(node, Op) or node.primitive is not GATHER or self._first_only:
             return None
         return None if node in self._of_adjoint else self._state(_seen(node.operands[0])[0])
 
     def read(self, node: Node, k: int) -> _Read | None:
-        """The part of a state that an operation reads; None if it is read in another way."""
+        """The part of a state that an operation reads as operand k; None if no part is known."""
         if not isinstance(node, Op):
             return None
         base, views = _seen(node.operands[k])
@@ -176,7 +177,7 @@ class _Walk:
 
 
 def _seen(node: Node) -> tuple[Node, list[IndexMap]]:
-    """The node that plain views read, and their maps, the last one first."""
+    """The node below a chain of plain views, and the maps of the views, the last view first."""
     maps = []
     while isinstance(node, Op) and node.primitive is VIEW and node.fold is None:
         maps.append(node.maps[0])

@@ -1,12 +1,13 @@
 """The adjoints of library operations: NumPy's functions of entire arrays, and SciPy's ufuncs.
 
-A row of `LIBRARY` is a pullback `rule(g, y, *operands, **options)` of arrays that NumPy's functions
-take: `g` is the cotangent of the result `y`, the options are those of the call. A function with
-several results is asked for each, with its number as `part`. The rule returns one cotangent for
-each operand, in the operand's shape, or None. Other results are computed by the same call again:
-equal calls are one node.
+A row of `LIBRARY` is a pullback `rule(g, y, *operands, **options)`. `g` is the cotangent of the
+result `y`, and the options are the options of the call. NumPy's functions accept `g`, `y` and the
+operands. For a function with several results, the rule is called once for each result, with the
+number of the result as `part`. The rule returns one cotangent for each operand, in the operand's
+shape, or None. A rule that needs the other results calls the function again: equal calls are one
+node.
 
-A row of `UFUNCS_OF_SCIPY` has partial derivatives, as those of `rules.py`.
+A row of `UFUNCS_OF_SCIPY` has partial derivatives, like a row of `rules.py`.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ LIBRARY: Final[Mapping[Callable[..., Any], Pullback | NoPath | Refused]] = {
     **FFT,
     **ORDERS,
 }
-"""For each NumPy function that is called with entire arrays its pullback."""
+"""The pullback of each NumPy function that is called with entire arrays."""
 
 
 _GIVEN: Final[dict[Callable[..., Any], Pullback]] = {}
@@ -59,7 +60,7 @@ _GIVEN: Final[dict[Callable[..., Any], Pullback]] = {}
 
 
 def give_rule(function: Callable[..., Any], rule: Pullback) -> None:
-    """Make a pullback the derivative of a library's function from now on."""
+    """Register a pullback as the derivative of a library's function."""
     _GIVEN[function] = rule
 
 
@@ -120,7 +121,7 @@ def _of_call(
 def _of_probed(
     op: Op, probed: ProbedCall, part: int | None, g: Cotangent, wanted: Wanted
 ) -> Contributions | Refused:
-    """The pullback that users have given to a function that is known by its results only."""
+    """The operands' cotangents by a user's pullback, if probing gave the function's results."""
     call = probed.call
     rule = _GIVEN.get(call.function) if _is_hashable(call.function) else None
     if rule is None:

@@ -1,7 +1,7 @@
 """A graph for many values of an argument at once: each operation gets one more iterator.
 
-The new dimension comes first in every value that depends on the arguments; other values are read
-without it. Library operations are lifted by stacks of their operands.
+In every value that depends on the argument, the new dimension is the first one; other values do not
+get the new dimension. A library operation is called with stacks of its operands.
 """
 
 from __future__ import annotations
@@ -36,15 +36,16 @@ STACKED: Final = frozenset(
 ALONG: Final = frozenset(
     getattr(np.fft, name) for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")
 )
-"""NumPy functions along one axis, which is an option."""
+"""NumPy functions along one axis, which is an option of the call."""
 
 
 def lifted(outputs: Sequence[Node], given: Mapping[Node, Node], length: Dim) -> list[Node]:
-    """The outputs for many values of nodes; each has the new dimension first.
+    """The outputs for many values of some nodes; each output has the new dimension first.
 
     Args:
-        outputs: Nodes of the graph of one value.
-        given: For nodes in it, those of all values, with a first dimension of this length.
+        outputs: Nodes of the graph for one value.
+        given: For some nodes of that graph, the node of all values, whose first dimension has the
+            length `length`.
         length: The number of values.
 
     Raises:
@@ -84,7 +85,7 @@ def lifted(outputs: Sequence[Node], given: Mapping[Node, Node], length: Dim) -> 
 
 
 def _moved(index: IndexMap, rank: int, is_many: bool) -> IndexMap:
-    """A map after one iterator in front, by which an operand of `is_many` values is read."""
+    """A map with a new first iterator, which walks the new dimension if the operand has it."""
     inner = compose(index, [iterator(k + 1) for k in range(rank)])
     return (iterator(0), *inner) if is_many else inner
 
@@ -112,7 +113,7 @@ def _lift(op: Op, operands: list[Node], many: Sequence[bool], length: Dim) -> No
 
 
 def _lifted_region(op: Op, operands: Sequence[Node], many: Sequence[bool], length: Dim) -> Op:
-    """A region whose bodies compute all values in each trip, which are as many for all of them."""
+    """A region that computes all values in each trip; the number of trips is equal for all."""
     region = op.primitive
     assert isinstance(region, Region)
     first = region.overwrites
@@ -139,7 +140,7 @@ def _lifted_region(op: Op, operands: Sequence[Node], many: Sequence[bool], lengt
 
 
 def _check(op: Op, operands: Sequence[Node], many: Sequence[bool], length: Dim) -> Node:
-    """A check of all positions at once, whose result is one number."""
+    """A check of the positions of all values at once; its result is one number."""
     if op.primitive.name.startswith("ends_"):
         folds = (builder.MIN, builder.MAX)
         ends = (

@@ -19,42 +19,42 @@ _numbers: Final = itertools.count(1)
 
 
 class Marked(Op):
-    """A value that gradients are taken by; the number tells it from equal values.
+    """A copy of a value by which gradients are taken; its number distinguishes equal copies.
 
-    It is a copy, so that a function that writes into it writes into no argument, and other uses of
-    the same value do not count.
+    Writes into the copy do not change an argument, and uses of the original value do not contribute
+    to the gradient.
     """
 
     number: int = 0
 
 
 class Stopped(Op):
-    """A value that is a constant of all derivatives."""
+    """A copy of a value that all derivatives treat as a constant."""
 
 
 def stopped(node: Node) -> Stopped:
-    """A copy of a node that cotangents do not pass."""
+    """A copy of a node through which no cotangents pass to the node."""
     rank = len(node.shape)
     primitive = NUMBER if node.weak else COPY
     return note(Stopped(node.dtype, primitive, None, (node,), (identity(rank),), node.shape, rank))
 
 
 class GivenRule(Record):
-    """A derivative given by the user: `pull(g)` gives the cotangents of `inputs`, or None."""
+    """A derivative given by the user: `pull(g)` gives a cotangent or None for each of `inputs`."""
 
     inputs: tuple[Node, ...]
     pull: Callable[[Node], Sequence[Node | None]]
 
 
 def ruled(node: Node, rule: GivenRule) -> Marked:
-    """A copy of a node whose cotangent goes through a rule while this trace runs."""
+    """A copy of a node with a rule for its cotangent; the rule is valid in the current trace."""
     new = marked(node)
     _rules()[new] = rule
     return new
 
 
 def in_its_body(node: Node, rule: GivenRule) -> Node:
-    """A copy of a node of a body with a rule: both are closed with the body."""
+    """A copy of a node in a body, which includes a rule: closing the body closes the rule, too."""
     following = current()
     assert following is not None, "bodies are made in a trace"
     following.regions += 1
@@ -64,7 +64,7 @@ def in_its_body(node: Node, rule: GivenRule) -> Node:
 
 
 def kept_regions() -> dict[Any, Any]:
-    """For values after a region in this trace, the same values after one that keeps states."""
+    """For values after a region of this trace, equal values after a region that keeps states."""
     following = current()
     return {} if following is None else following.kept
 
@@ -76,12 +76,12 @@ def _rules() -> dict[Any, Any]:
 
 
 def rule_of(node: Node) -> GivenRule | None:
-    """The rule of a node, if the user has given one."""
+    """The rule that the user has given for a node, or None."""
     return _rules().get(node)
 
 
 def marked(node: Node) -> Marked:
-    """A new node with the values of a node."""
+    """A marked copy of a node."""
     rank = len(node.shape)
     primitive = NUMBER if node.weak else COPY
     parts = (node,), (identity(rank),), node.shape, rank
@@ -89,7 +89,7 @@ def marked(node: Node) -> Marked:
 
 
 def unmarked(outputs: Sequence[Node], marks: Sequence[Marked]) -> tuple[Node, ...]:
-    """The outputs without the marks: their values stand there, copied where they are written."""
+    """The outputs with the marked values in place of the marks, copied if they are overwritten."""
     own, kept = set(marks), kept_regions()
     new: dict[Node, Node] = {}
     for node in post_order(tuple(outputs), _with_inputs):
@@ -113,7 +113,7 @@ def unmarked(outputs: Sequence[Node], marks: Sequence[Marked]) -> tuple[Node, ..
 
 
 def again(outputs: Sequence[Node], given: Mapping[Node, Node]) -> list[Node]:
-    """The outputs with other nodes in place of those in `given`, and with the rules of the user."""
+    """The outputs with nodes replaced as in `given`, and with copies of the rules of the user."""
     kept, new = kept_regions(), dict(given)
     for node in post_order(tuple(outputs), lambda n: () if n in given else _with_inputs(n)):
         if node in new:
@@ -127,14 +127,14 @@ def again(outputs: Sequence[Node], given: Mapping[Node, Node]) -> list[Node]:
 
 
 def _copy_rule(node: Node, new: Mapping[Node, Node]) -> None:
-    """Give the new form of a node the rule of the old one, of the new inputs."""
+    """Give the new form of a node the rule of the old form, with the new forms of its inputs."""
     rule = rule_of(node)
     if rule is not None:
         _rules()[new[node]] = rule.replace(inputs=tuple(new[one] for one in rule.inputs))
 
 
 def with_kept_regions(outputs: Sequence[Node]) -> list[Node]:
-    """The outputs with the values of regions that keep states in place of those of others."""
+    """The outputs, with each region that has a form that keeps states replaced by that form."""
     kept = kept_regions()
 
     def children(node: Node) -> tuple[Node, ...]:
@@ -148,7 +148,7 @@ def with_kept_regions(outputs: Sequence[Node]) -> list[Node]:
 
 
 def _with_inputs(node: Node) -> tuple[Node, ...]:
-    """The operands of a node, and the inputs of its rule; or the node that stands for it."""
+    """The operands of a node and the inputs of its rule; or the node that replaces the node."""
     other = kept_regions().get(node)
     if other is not None:
         return (other,)

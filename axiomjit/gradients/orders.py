@@ -1,7 +1,7 @@
-"""Derivatives of sorting and other functions, taken of a twin made of plain operations.
+"""Derivatives of sorting, of convolutions and of functions that sort: rules and twins.
 
-A row is the twin: a function of NumPy of the same operands and options, whose operations have
-rules. It is differentiated where the function itself was called. `of_sort` is a rule.
+A twin of a NumPy function has the same operands, options and result, and calls only functions that
+have derivative rules. The derivative of the function is the derivative of its twin.
 """
 
 from __future__ import annotations
@@ -29,13 +29,16 @@ from axiomjit.symbolic.index_maps import identity, iterator
 
 
 class Twin(Record):
-    """A function of the same operands and options, whose operations have rules."""
+    """A function that replaces a NumPy function in derivatives: all its operations have rules."""
 
     function: Callable[..., Any]
 
 
 def of_sort(op: Op, g: Cotangent) -> Contributions:
-    """The cotangents stand where the elements stood; equal elements stay in order."""
+    """The cotangent of a sort's operand: each element of `g` at the place before the sort.
+
+    The places come from a stable sort, so equal elements keep their order.
+    """
     x = builder.view(op.operands[0], op.maps[0], op.extents)
     places: Node = FUNCTIONS[np.argsort](x, axis=-1, kind="stable")
     value = put_along_last(g.settled(), places, x)
@@ -43,7 +46,7 @@ def of_sort(op: Op, g: Cotangent) -> Contributions:
 
 
 def put_along_last(value: Node, places: Node, like: Node) -> Node:
-    """Zeros like a node, with values written at distinct places along the last dimension."""
+    """Zeros of the shape of `like`, with values at distinct places along the last dimension."""
     rank = len(like.shape)
     into = copied(zeros(value.dtype, like.shape))
     target = (*identity(rank - 1), iterator(rank))
@@ -53,13 +56,13 @@ def put_along_last(value: Node, places: Node, like: Node) -> Node:
 
 
 def _convolve(g: Any, y: Any, a: Any, v: Any, mode: str = "full") -> tuple[Any, ...]:
-    """The correlation of the cotangent, amid zeros unless all was kept, with the other operand."""
+    """For each operand, the correlation of the full cotangent with the other operand."""
     whole = _amid_zeros(g, a, v, mode)
     return np.correlate(whole, v, "valid"), np.correlate(whole, a, "valid")
 
 
 def _correlate(g: Any, y: Any, a: Any, v: Any, mode: str = "valid") -> tuple[Any, ...]:
-    """The pullback of the convolution with the second operand reversed and conjugated."""
+    """The pullback of a convolution whose second operand is reversed and conjugated."""
     by_first, by_second = _convolve(g, y, a, _reversed(v), mode)
     return by_first, _reversed(by_second)
 
@@ -69,7 +72,7 @@ def _reversed(v: Any) -> Any:
 
 
 def _amid_zeros(g: Any, a: Any, v: Any, mode: str) -> Any:
-    """The cotangent of a product of this mode as that of the full one."""
+    """The cotangent of a convolution in this mode, padded to the length of the mode "full"."""
     n, m = a.shape[0], v.shape[0]
     small = n if n <= m else m
     full = n + m - 1
@@ -81,7 +84,7 @@ def _amid_zeros(g: Any, a: Any, v: Any, mode: str) -> Any:
 
 
 def _rows(x: Any, axis: Any) -> Any:
-    """The elements along some dimensions as one last dimension, sorted."""
+    """The array with the reduced dimensions merged into one last dimension and sorted along it."""
     axes = reduced_dimensions(x.node, axis)
     kept = [d for d in range(x.ndim) if d not in axes]
     turned = np.transpose(x, (*kept, *axes))
@@ -89,7 +92,7 @@ def _rows(x: Any, axis: Any) -> Any:
 
 
 def _kept(made: Any, x: Any, axis: Any, keepdims: bool, more: int = 0) -> Any:
-    """A result with the reduced dimensions of length 1 again, after `more` new dimensions."""
+    """The result; `keepdims` inserts reduced dimensions of length 1 behind `more` dimensions."""
     if not keepdims:
         return made
     axes = reduced_dimensions(x.node, axis)
@@ -127,7 +130,7 @@ def _percentile(x: Any, q: Any, **options: Any) -> Any:
 
 
 def _partition(x: Any, kth: Any = 0, axis: int = -1, kind: str = "introselect") -> Any:
-    """The elements by their ranks in the result, which is in no order of its own."""
+    """The result of `np.partition`, made by sorting and by taking elements at their ranks."""
     result = np.partition(x, kth, axis=axis)
     ranks = np.argsort(np.argsort(result, axis=axis, kind="stable"), axis=axis)
     return np.take_along_axis(np.sort(x, axis=axis), ranks, axis=axis)
@@ -166,4 +169,4 @@ ORDERS: Final[Mapping[Callable[..., Any], Any]] = {
         (np.argsort, np.argpartition, np.lexsort, np.searchsorted, np.digitize, np.isin), NO_PATH
     ),
 }
-"""The pullbacks and twins by NumPy's function."""
+"""The pullback or the twin of each NumPy function."""

@@ -1,7 +1,7 @@
-"""Values that a gradient computes once more instead of keeping them: those of `checkpoint`.
+"""The values of a `checkpoint`: a gradient computes these values again instead of keeping them.
 
-Equal nodes are one node, so the second computation reads marked copies of what the first one reads;
-a mark is a copy with a number, which no pass before `choose_storage` takes away.
+Equal nodes are one node. Therefore the second computation reads marked copies of the operands of
+the first computation. A marked copy has a number, and no pass before `choose_storage` removes it.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ def happens_once(node: Node) -> bool:
 
 
 class Recomputed:
-    """Results that are computed once more for their cotangents.
+    """Results of a function that are computed again when their cotangents are pulled back.
 
-    `inputs` are nodes that the results depend on, at the boundary of what is computed again;
+    `inputs` are the operands that the second computation reads and that have cotangents.
     `depending` are the results that depend on the arguments.
     """
 
@@ -57,7 +57,7 @@ class Recomputed:
         self._again: tuple[list[Node], list[Node]] | None = None
 
     def pull(self, k: int, g: Node) -> list[Node | None]:
-        """The cotangents of the inputs, for that of result k."""
+        """The cotangents of the inputs, given the cotangent `g` of result k."""
         if self._again is None:
             fresh: list[Node] = [marked(node) for node in self.inputs]
             given = self._fixed | dict(zip(self.inputs, fresh, strict=True))

@@ -1,16 +1,18 @@
 """The adjoints of loops and branches.
 
-The adjoint of a loop is a loop from the last trip to the first that carries the cotangents of what
-the loop carries, and those of what it captures, which are summed. Each trip needs values of a trip
-of the loop. Those that no trip changes are computed again. Of an array that trips change, the parts
-that the adjoint reads are kept, or all of it where that is less (`kept_values`): a loop of the same
-trips that also stores them takes the place of the loop.
+The adjoint of a loop is a backward loop, from the last trip to the first. The backward loop carries
+the cotangents of the carried values, and the cotangents of the captured values, which are sums over
+the trips. Each backward trip reads values of one forward trip. A value that no trip changes is
+computed again. If trips change an array, either the parts of the array that the adjoint reads are
+kept for each trip, or the entire array, whichever has fewer elements (`kept_values`). A forward
+loop that also stores the kept values replaces the loop.
 
-Where what is kept exceeds the operands, the loop is cut into blocks of about sqrt(N) trips: a loop
-of blocks, whose body is a loop of trips, and the trips behind the last block. The adjoint of a body
-that is a loop computes that loop once more, so states are kept per block, and per trip of a block.
+If the kept values are larger than the operands, the loop of N trips is cut into blocks of about
+sqrt(N) trips: a loop over blocks, whose body is a loop over trips, and a loop over the trips that
+remain. The adjoint of a block runs the trips of the block again. So the loop over blocks keeps
+values once per block, and the adjoint of a block keeps values once per trip of that block.
 
-A branch has one branch as its adjoint, by the same truth.
+The adjoint of a branch is one branch with the same condition.
 """
 
 from __future__ import annotations
@@ -59,15 +61,15 @@ from axiomjit.symbolic.index_maps import fixed, identity, iterator
 from axiomjit.symbolic.index_ranges import IndexRanges, UndecidedError, within_body
 
 Seeds = Sequence[tuple[Node, Node]]
-"""Results with their cotangents, of the same shape and dtype."""
+"""Pairs of a result and its cotangent, of equal shape and dtype."""
 Adjoint = Callable[[Seeds, Sequence[Node]], Mapping[Node, Cotangent]]
 """`reverse.adjoint`: the cotangents of arguments."""
 MOST_OPERATIONS: Final = 2000
-"""The most operations of a trip of an adjoint."""
+"""The largest number of operations in a trip of an adjoint."""
 MOST_KEPT: Final = 2**16
-"""Numbers that are kept per trip, however small the operands are."""
+"""The number of kept elements of all trips up to which no loop is cut into blocks."""
 BLOCK: Final = "block"
-"""The name of a loop that is a block of trips, or of blocks: it is not cut again."""
+"""The name of a loop over the trips of a block or over blocks: such a loop is not cut again."""
 
 
 def of_region(
@@ -77,9 +79,9 @@ def of_region(
 
     Args:
         op: The region.
-        given: The cotangents of the storages after it, by their places.
+        given: The cotangents of the overwritten storages after the region, by place.
         wanted: The numbers of operands that have a path to an argument.
-        adjoint: The reverse mode, for the bodies.
+        adjoint: The function `reverse.adjoint`, for the bodies.
     """
     region = op.primitive
     assert isinstance(region, Region)
@@ -98,7 +100,7 @@ def of_region(
 
 
 class _OfRegion:
-    """The adjoint of one region while it is made."""
+    """The state while the adjoint of one region is made."""
 
     def __init__(
         self,
@@ -141,17 +143,17 @@ class _OfRegion:
         return Saved(node.dtype, SAVE, None, *parts, number=-self.number())
 
     def outside(self, nodes: Sequence[Node]) -> tuple[Node, ...]:
-        """The values outside of the region, of nodes of inputs that the region does not change."""
+        """Nodes of a body as nodes outside; they depend only on inputs that no trip changes."""
         return tuple(rebuilt(nodes, self.stands_for))
 
     def instance(self, body: Graph, lengths: Mapping[Symbol, Dim]) -> dict[int, Node]:
-        """The outputs of a body, by the position of the input that each replaces, or -1."""
+        """The outputs of a body, by the position of the input that an output replaces, or -1."""
         given = dict[Node, Node](zip(body.inputs, self.inputs, strict=True))
         places = body.writes or range(-1, 0)
         return dict(zip(places, rebuilt(body.outputs, given, lengths), strict=False))
 
     def ends(self, finals: Mapping[int, Node]) -> dict[int, Node]:
-        """By their places, the cotangents before a trip that differ from those after it."""
+        """The cotangents before a trip, by place, if they differ from the cotangents after it."""
         inputs = [self.inputs[k] for k in self.places]
         seeds = [
             (finals.get(k, self.inputs[k]), node)
@@ -166,7 +168,7 @@ class _OfRegion:
         return dict(zip(ends, with_kept_regions(list(ends.values())), strict=True))
 
     def before(self) -> list[Node]:
-        """The start of the backward loop: copies of the cotangents after the last trip."""
+        """The operands that the adjoint overwrites: copies of the cotangents after the region."""
         made: list[Node] = []
         for k in self.places:
             node = self.op.operands[k]
@@ -175,7 +177,7 @@ class _OfRegion:
         return made
 
     def result(self, node: Op) -> Contributions:
-        """The cotangents of the operands, from the node of the adjoint."""
+        """The cotangents of the operands, given the node of the adjoint region."""
         pairs = zip(self.places, written_versions(node), strict=True)
         return {k: Cotangent(one) for k, one in pairs if k in self.wanted}
 
@@ -207,9 +209,9 @@ class _OfLoop(_OfRegion):
         return self.backward(trips, index, ends, plan, kept)
 
     def counted(self) -> Dim:
-        """The number of trips of a loop that its condition ends.
+        """The number of trips of a loop that ends by a condition.
 
-        A loop that also counts its trips takes the place of the loop.
+        A loop that also counts its trips replaces the loop.
         """
         region = self.region
         index, limit = region.index or Symbol(f"l{self.number()}", INDEX), region.trips or dim(1)
@@ -229,11 +231,11 @@ class _OfLoop(_OfRegion):
         return data_dependent_length(self.scope, count)
 
     def replace(self, made: Sequence[Node]) -> None:
-        """Let versions after another region take the place of those after this one."""
+        """Replace the versions after this region by the versions after another region."""
         kept_regions().update(zip(written_versions(self.op), made, strict=False))
 
     def must_cut(self, trips: Dim, plan: Plan) -> bool:
-        """True if the kept values exceed the operands, in the traced call."""
+        """True if, in the traced call, the kept values have more elements than the operands."""
         varies = any(symbol.kind is INDEX for symbol in symbols_in(trips))
         if self.region.name == BLOCK or len(self.region.bodies) > 1 or varies:
             return False
@@ -244,7 +246,7 @@ class _OfLoop(_OfRegion):
     def kept(
         self, trips: Dim, index: Symbol, finals: Mapping[int, Node], plan: Plan
     ) -> dict[Node, Node]:
-        """For each value that a plan keeps, the node of its values in all trips."""
+        """For each value that a plan keeps, an array with the value of each trip."""
         ends, zero, places = dict(finals), list[Node](), list[Input]()
         everything: list[Input] = [*self.inputs[: self.written]]
         for value in plan.values:
@@ -276,7 +278,7 @@ class _OfLoop(_OfRegion):
         index: Symbol,
         trips: Dim,
     ) -> Body:
-        """The closed body of a loop."""
+        """The closed body of a loop, with captured values from outside of the region."""
         with within_body(self.scope, index, trips):
             body = close_bodies(
                 self.scope, placeholders, ends, index, self.since, most=MOST_OPERATIONS
@@ -286,7 +288,7 @@ class _OfLoop(_OfRegion):
     def loop(
         self, operands: Sequence[Node], written: int, body: Body, index: Symbol, trips: Dim
     ) -> Op:
-        """The node of a loop."""
+        """The node of a loop with this body, which overwrites the first `written` operands."""
         fields = region_fields(self.region.name, operands, written, body.graphs)
         return region_node(Loop(**fields, index=index, trips=trips), operands)
 
@@ -316,7 +318,7 @@ class _OfLoop(_OfRegion):
         return self.result(self.loop(operands, len(self.carried), body, back, trips))
 
     def in_blocks(self, trips: Dim) -> Contributions | Refused:
-        """The adjoint of the trips behind the last block, then that of the loop of blocks."""
+        """The cotangents of the operands, by a loop over blocks and a loop over other trips."""
         length = math.isqrt(self.scope.value(trips))
         whole, body, first = self.region, self.region.bodies[0], self.written
         outer, inner, last = (Symbol(f"l{self.number()}", INDEX) for _ in range(3))
@@ -377,7 +379,7 @@ class _OfBranch(_OfRegion):
 
 
 def _replaced(old: Node, value: Node) -> Node:
-    """The version of a memory with a value in it: the value itself if it is a version of it."""
+    """The version of `old` that holds a value; `value` itself if it already is such a version."""
     if root_of(value) is old:
         return value
     place = identity(len(old.shape))

@@ -34,14 +34,14 @@ from axiomjit.graph.storages import Materialized, Sequential
 
 
 def adjoint(seeds: Seeds, arguments: Sequence[Node]) -> dict[Node, Cotangent]:
-    """The cotangents of the arguments that have any.
+    """The cotangents of the arguments; an argument without cotangent is left out.
 
     Args:
-        seeds: Results with their cotangents, of the same shape and dtype.
-        arguments: The nodes to take derivatives by.
+        seeds: Pairs of a result and its cotangent, of equal shape and dtype.
+        arguments: The nodes by which derivatives are taken.
 
     Raises:
-        GradientError: an operation between them has no derivative rule.
+        GradientError: an operation between arguments and results has no derivative rule.
     """
     return _Reverse(seeds, arguments).run()
 
@@ -75,7 +75,7 @@ class _Reverse:
         return node.children if rule is None else rule.inputs
 
     def run(self) -> dict[Node, Cotangent]:
-        """Walk."""
+        """The cotangents of the arguments, computed by a walk from results to arguments."""
         for node in reversed(self._order):
             if node in self._leaves or node not in self._active:
                 self._found = self._found if node in self._leaves else _without(self._found, node)
@@ -103,7 +103,7 @@ class _Reverse:
         return {node: g for node, g in found.items() if g is not None}
 
     def _of_effect(self, node: Node) -> None:
-        """Pass the cotangent of a node of the axis language on to its value."""
+        """Add the cotangent of a node of the axis language to the cotangent of the node's value."""
         g = self._whole(node)
         if g is None:
             return
@@ -160,7 +160,7 @@ class _Reverse:
         self._found[node] = contribution if known is None else known.plus(contribution)
 
     def _whole(self, node: Node) -> Cotangent | None:
-        """The sum of the contributions to a node; those to parts of it are added last, in place."""
+        """The cotangent of a node: the sum of all contributions; parts are added last, in place."""
         g = self._found.pop(node, None)
         parts = self._parts.pop(node, [])
         for part in sorted(parts, key=lambda one: not one.replaces(g)):
@@ -174,7 +174,7 @@ def _without(found: dict[Node, Cotangent], node: Node) -> dict[Node, Cotangent]:
 
 
 def is_differentiable(node: Node) -> bool:
-    """True for floats, complex numbers, states of several values, and for regions."""
+    """True for floats, complex numbers, states of several values, and regions."""
     is_region = isinstance(node, Op) and isinstance(node.primitive, Region)
     return is_region or node.dtype.fields is not None or is_inexact(node.dtype)
 
@@ -219,12 +219,12 @@ def _of_parts(op: Op, g: Cotangent, wanted: Wanted) -> Contributions:
 
 
 def _through(op: Op, k: int, g: Cotangent) -> Cotangent:
-    """The cotangent of operand k, from a cotangent at the points of the operation."""
+    """The cotangent of operand k, given a cotangent at each point of the operation."""
     return g.through(op.maps[k], op.extents, op.operands[k].shape)
 
 
 def of_elementwise(op: Op, g: Cotangent, wanted: Wanted) -> Contributions | Refused:
-    """The cotangent times a partial derivative, for each operand."""
+    """The cotangent of each wanted operand: `g` times the partial derivative by the operand."""
     row = ELEMENTWISE[op.primitive.name]
     has_complex = any(is_complex(op.operands[k].dtype) for k in wanted)
     if has_complex and op.primitive.name in OF_COMPLEX:
@@ -261,7 +261,7 @@ def _wide(factor: Node, value: Node) -> DType:
 
 
 def _values(op: Op) -> list[NodeArray]:
-    """The result and the operands of an operation, at its points."""
+    """The values of the result and of the operands at each point of an operation."""
     seen = (
         builder.view(child, index, op.extents)
         for child, index in zip(op.operands, op.maps, strict=True)
@@ -292,7 +292,7 @@ def _refusal(op: Op, row: Refused) -> GradientError:
 
 
 def gradients(seeds: Sequence[tuple[Node, Node]], arguments: Sequence[Node]) -> Mapping[Node, Node]:
-    """The settled cotangent of each argument; zeros for one that no result depends on."""
+    """The gradient by each argument; zeros for an argument on which no result depends."""
     found = adjoint(seeds, arguments)
     made: dict[Node, Node] = {}
     for node in arguments:

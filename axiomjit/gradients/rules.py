@@ -16,11 +16,11 @@ Partial = Callable[..., Any] | int | float
 
 
 class NoPath(Record):
-    """The derivative is zero wherever there is one."""
+    """The rule of a primitive whose derivative is zero wherever it exists."""
 
 
 class Refused(Record):
-    """There is no rule; an error shows `reason` as what was seen."""
+    """The row of an operation without a derivative rule; the error message shows `reason`."""
 
     reason: str
 
@@ -32,7 +32,7 @@ LOG_2, LOG_10 = math.log(2), math.log(10)
 
 
 def _without_zero(value: Any, by: Any) -> Any:
-    """value / by, and 0 where `by` is 0."""
+    """The quotient value / by; 0 where `by` is 0."""
     zero = by == 0
     return np.where(zero, 0, value / np.where(zero, 1, by))
 
@@ -46,7 +46,7 @@ def _power_of_exponent(y: Any, base: Any, exponent: Any) -> Any:
 
 
 def _larger(a: Any, b: Any) -> Any:
-    """The share of `a` in the larger of two numbers; equal ones share evenly."""
+    """The derivative of max(a, b) by a; 0.5 where the two numbers are equal."""
     return np.where(a == b, 0.5, np.where((a > b) | np.isnan(a), 1, 0))
 
 
@@ -55,7 +55,7 @@ def _smaller(a: Any, b: Any) -> Any:
 
 
 def _number_larger(a: Any, b: Any) -> Any:
-    """As `_larger`, where NaN counts as no number."""
+    """The derivative of fmax(a, b) by a; 0.5 where the two numbers are equal."""
     return np.where(a == b, 0.5, np.where((a > b) | (np.isnan(b) & ~np.isnan(a)), 1, 0))
 
 
@@ -68,7 +68,7 @@ def _root(y: Any, x: Any) -> Any:
 
 
 def of_norm(y: Any, x: Any) -> Any:
-    """The derivative of a square root of a sum of squares, which is 0 at 0."""
+    """The derivative of a norm by the sum of squares below the root; 0 where the norm is 0."""
     return _without_zero(0.5, y)
 
 
@@ -77,13 +77,13 @@ def _cube_root(y: Any, x: Any) -> Any:
 
 
 def _share(y: Any, a: Any, b: Any, power: Any) -> Any:
-    """The share of a term in a sum of two powers; infinite terms share evenly."""
+    """The derivative of log(power(a) + power(b)) by a; 0.5 where both operands are infinite."""
     most = np.where(a == b, 0.5, 1)
     return np.where(np.isneginf(a), 0, np.where(np.isposinf(a), most, power(a - y)))
 
 
 def _angle(a: Any, b: Any) -> Any:
-    """b / (a**2 + b**2) without overflow; 0 where both are 0, or one is infinite."""
+    """b / (a**2 + b**2) without overflow; 0 where a and b are 0, or where a or b is infinite."""
     size = np.hypot(a, b)
     none = (size == 0) | np.isinf(size)
     by = np.where(none, 1, size)
@@ -103,9 +103,9 @@ NO_PATHS: Final = (
 IDENTITIES: Final = (
     *("view", "read_only", "cast", "copy", "number", "pack", "merged", "save", "materialize"),
 )
-"""Primitives whose result is their operand, in another dtype or other memory."""
+"""Primitives whose result has the values of the operand, in another dtype or in other memory."""
 STRUCTURAL: Final = ("update", "join", "gather", "product", "state", "where", "complex_of")
-"""Primitives with rules in `structures.py` and `folds.py`, or for conditions and parts."""
+"""Primitives whose rules are functions in `structures.py`, `folds.py` and `reverse.py`."""
 PARTS: Final = {"real": "real", "imag": "imag", "real_view": "real", "imag_view": "imag"}
 """Primitives that give a part of complex numbers."""
 _BITS: Final = Refused("the bits of numbers as other numbers, which have no derivative")
@@ -173,7 +173,7 @@ ELEMENTWISE: Final[Mapping[str, Row]] = {
     "copysign": (_same_sign, 0),
     "conjugate": NO_PATH,  # of real numbers: `builder` makes no such op; `OF_COMPLEX` has its rule
 }
-"""For each primitive its partial derivatives, one per operand."""
+"""The partial derivatives of each primitive, one per operand."""
 
 
 def _absolute(g: Any, y: Any, x: Any) -> tuple[Any, ...]:
@@ -197,6 +197,6 @@ OF_COMPLEX: Final[Mapping[str, Callable[..., tuple[Any, ...]]]] = {
         np.where(a == b, g * 0.5, _real_if(y == b, g)),
     ),
 }
-"""For primitives that are not holomorphic, the cotangents of their complex operands."""
+"""For each primitive that is not holomorphic, the cotangents of complex operands."""
 NOT_OF_COMPLEX: Final = frozenset({"clip", "fmax", "fmin"})
 """Primitives without a rule for complex operands."""

@@ -17,7 +17,7 @@ ROOT_HALF: Final = math.sqrt(0.5)
 
 
 def _special(name: str) -> Callable[..., Any]:
-    """A function of `scipy.special`; whoever has a node of one has imported it."""
+    """A function of `scipy.special`, which is imported already if a graph has a node of it."""
     found: Callable[..., Any] = getattr(lazy_import("scipy.special"), name)
     return found
 
@@ -58,4 +58,4 @@ UFUNCS_OF_SCIPY: Final[Mapping[str, SpecialRow]] = {
         lambda y, x: _special("j0")(x) - np.where(x == 0, 0.5, y / np.where(x == 0, 1, x)),
     ),
 }
-"""For each ufunc its partial derivatives, one per operand."""
+"""The partial derivatives of each ufunc, one per operand."""

@@ -20,13 +20,13 @@ from axiomjit.symbolic.dims import in_body, product
 from axiomjit.symbolic.index_maps import identity, is_identity, shift
 
 Contributions = dict[int, Cotangent]
-"""The cotangents of operands, by their numbers."""
+"""The cotangents of operands, by the number of the operand."""
 Wanted = frozenset[int]
 """The numbers of operands that have a path to an argument."""
 
 
 def of_join(op: Op, g: Cotangent, wanted: Wanted) -> Contributions:
-    """Each part gets the cotangent in its region."""
+    """The cotangent of each operand of a join: the part of `g` in the region of the operand."""
     found = {}
     for k in wanted:
         lows = [low for low, _ in op.regions[k]]
@@ -38,7 +38,7 @@ def of_join(op: Op, g: Cotangent, wanted: Wanted) -> Contributions:
 
 
 def of_gather(op: Op, g: Cotangent, wanted: Wanted) -> Contributions:
-    """The cotangent of a gathered array: each element is added at the position it was read from."""
+    """The cotangent of a gathered array: each element of `g` is added where the gather read."""
     values, *nodes = op.operands
     positions = list(zip(nodes, op.maps[1:], strict=True))
     extents, lengths = op.extents[: op.rank], op.extents[op.rank :]
@@ -54,7 +54,11 @@ def of_gather(op: Op, g: Cotangent, wanted: Wanted) -> Contributions:
 
 
 def of_update(op: Op, g: Cotangent, wanted: Wanted) -> Contributions | Refused:
-    """The value gets the cotangent where it was written, the earlier version the rest."""
+    """The cotangents of a write's operands: written elements of `g` belong to the value.
+
+    The other elements of `g` belong to the version of the storage before the write. A scatter that
+    combines elements has the rule of `SCATTERS`.
+    """
     assert isinstance(op, Update)
     if op.combine is not None:
         rule = SCATTERS.get(op.combine.name)
@@ -65,7 +69,7 @@ def of_update(op: Op, g: Cotangent, wanted: Wanted) -> Contributions | Refused:
 
 
 def _at(op: Op, node: Node) -> Node:
-    """The elements of a node, like the storage, at the points of a write."""
+    """The elements of a node with the shape of the storage, read at the points of a write."""
     positions = list(zip(op.operands[2:], op.maps[2:], strict=True))
     extents, lengths = op.extents[: op.rank], op.extents[op.rank :]
     if not positions:
@@ -74,7 +78,7 @@ def _at(op: Op, node: Node) -> Node:
 
 
 def _written(op: Op, old: Node, value: Node, combine: bool = False) -> Node:
-    """A storage after a value is written at the points of a write."""
+    """The storage `old` with a value written, or added, at the points of a write."""
     positions = list(zip(op.operands[2:], op.maps[2:], strict=True))
     extents, lengths = op.extents[: op.rank], op.extents[op.rank :]
     source = identity(op.rank)
@@ -92,7 +96,7 @@ def _written(op: Op, old: Node, value: Node, combine: bool = False) -> Node:
 
 
 def _of_value(op: Op, value: Node) -> Cotangent:
-    """The cotangent of the written value, which is read by a map."""
+    """The cotangent of the written operand, given a cotangent at each point of the write."""
     extents = op.extents[: op.rank]
     return Cotangent(value).through(op.maps[1], extents, op.operands[1].shape)
 
@@ -140,7 +144,10 @@ def _subtracted(op: Op, g: Node, wanted: Wanted) -> Contributions:
 
 
 def _extreme(op: Op, g: Node, wanted: Wanted) -> Contributions:
-    """Ties share evenly, the old element among them."""
+    """The cotangents of a scatter by maximum or minimum: equal shares of `g` for all ties.
+
+    The old element of the storage is one of the ties if the old element is equal to the result.
+    """
     equal = PRIMITIVES["equal"]
     old, given = op.operands[:2]
     extents = op.extents[: op.rank]
@@ -165,4 +172,4 @@ SCATTERS: Final[Mapping[str, Callable[[Op, Node, Wanted], Contributions]]] = {
     "maximum": _extreme,
     "minimum": _extreme,
 }
-"""The adjoints of scatters, by the primitive that combines elements."""
+"""The adjoint of each kind of scatter, by the name of the primitive that combines elements."""

@@ -1,8 +1,9 @@
 """The pullbacks of NumPy's Fourier transforms.
 
-The adjoint of a transform of all frequencies is the inverse one without its factor: the other
-direction, with the other norm. Half spectra leave out frequencies that are conjugates of others;
-those count twice in a real result, or half.
+The adjoint of a transform with all frequencies is the inverse transform without its factor: the
+transform of the other direction, with the other norm. A half spectrum omits each frequency whose
+value is the conjugate of the value at another frequency. Values with an omitted conjugate are
+multiplied by 2 in the adjoint of `irfft`, and by 0.5 in the adjoint of `rfft`.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ Norm = str | None
 
 
 def _resized(a: Any, axis: int, length: Dim) -> Any:
-    """The array cut off, or padded with zeros, to a length along an axis."""
+    """The array, shortened or padded with zeros to a length along an axis."""
     own = a.shape[axis]
     if own is length:
         return a
@@ -38,7 +39,10 @@ def _resized(a: Any, axis: int, length: Dim) -> Any:
 
 
 def _interior(a: Any, axis: int, points: Dim, factor: float) -> Any:
-    """A half spectrum, times a factor but at frequency 0 and, of an even number, at the last."""
+    """A half spectrum with a factor at each frequency whose conjugate the half spectrum omits.
+
+    Frequency 0, and the last frequency of an even number of points, have no factor.
+    """
     place = positions_along(a.shape, (axis,))
     doubled = builder.elementwise(PRIMITIVES["multiply"], place, as_node(2, "fft"))
     first = builder.elementwise(PRIMITIVES["equal"], place, as_node(0, "fft"))
@@ -104,7 +108,7 @@ def _along(name: str) -> Callable[..., tuple[Any, ...]]:
 
 
 def _several(name: str) -> Callable[..., tuple[Any, ...]]:
-    """The pullback of a transform along several axes: that of each, the last one first."""
+    """The pullback of a transform along several axes, as a chain of pullbacks along one axis."""
     kind = name.rstrip("2n")
     inner = "ifft" if kind.startswith("i") else "fft"
 
@@ -140,4 +144,4 @@ FFT: Final[Mapping[Callable[..., Any], Any]] = {
         for name in ("fft2", "ifft2", "rfft2", "irfft2", "fftn", "ifftn", "rfftn", "irfftn")
     },
 }
-"""The pullbacks of transforms, by NumPy's function."""
+"""The pullback of each Fourier transform of NumPy."""

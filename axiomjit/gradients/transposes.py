@@ -1,9 +1,10 @@
-"""Transposed reads of an operation: the cotangent of each element of an operand.
+"""The adjoints of the reads of an operation: the cotangent of each element of an operand.
 
-An operation reads an operand at map(p) for each point p of its iteration space. `pull` sums values
-over the points that read the same element: the adjoint of the read. A broadcast becomes a sum, a
-slice or window with steps of 1 or -1 a guarded read, a reshape the reshape back; other maps write
-into zeros.
+An operation reads an operand at map(p) for each point p of its iteration space. `pull` computes the
+adjoint of such a read: for each element, the sum of the values at the points that read the element.
+The adjoint of a broadcast is a sum. The adjoint of a slice or window with steps of 1 or -1 is a
+read with conditions, and the adjoint of a reshape is the opposite reshape. The adjoints of other
+maps write into zeros.
 """
 
 from __future__ import annotations
@@ -53,14 +54,14 @@ def pull(
     shape: Shape,
     conditions: Conditions = (),
 ) -> Node:
-    """Sum the products of reads over the points that a map sends to the same element.
+    """For each element of an operand, sum products of reads over the points that read the element.
 
     Args:
-        reads: The factors, with their maps from the points.
-        extents: The iteration space.
+        reads: The factors of the products; each factor has a map from points to elements.
+        extents: The lengths of the iteration space.
         index: The map by which the operation reads its operand.
         shape: The shape of the operand, and of the result.
-        conditions: Points that violate one of them do not count.
+        conditions: The conditions that a point must meet to be part of a sum.
     """
     merged = merged_group(index, extents, shape)
     if merged is not None:
@@ -77,14 +78,14 @@ def pull(
 
 
 def _is_step(function: Affine) -> bool:
-    """True for a constant, or one iterator with step 1 or -1."""
+    """True for a constant function, and for one iterator with step 1 or -1."""
     return not function.terms or (
         len(function.terms) == 1 and function.terms[0][1].constant in (1, -1)
     )
 
 
 def _is_merge(function: Affine, extents: Shape, length: Dim) -> bool:
-    """True if a dimension is several iterators merged in row-major order, all of it."""
+    """True if several iterators, merged in row-major order, walk an entire dimension."""
     if function.offset.constant != 0 or len(function.terms) < 2:
         return False
     return _in_row_major_order(function, extents) and _point_count(function, extents) is length
@@ -96,7 +97,7 @@ def _in_row_major_order(function: Affine, extents: Shape) -> bool:
 
 
 def _outer_first(function: Affine, extents: Shape) -> list[int] | None:
-    """The iterators of a function from the outermost on, if it walks them in row-major order."""
+    """The iterators of a function, outermost first; None if they are not in row-major order."""
     left = [(k, step) for k, step in function.terms]
     order: list[int] = []
     step = dim(1)
@@ -115,7 +116,10 @@ def _point_count(function: Affine, extents: Shape) -> Dim:
 
 
 class Merged(Record):
-    """Dimensions from `first` on that a map reads as one: the map and the shape with that one."""
+    """A map and a shape in which one merged dimension replaces several dimensions of an operand.
+
+    `first` is the first of the replaced dimensions, and `lengths` are their lengths.
+    """
 
     index: IndexMap
     shape: Shape
@@ -124,9 +128,10 @@ class Merged(Record):
 
 
 def merged_group(index: IndexMap, extents: Shape, shape: Shape) -> Merged | None:
-    """Dimensions that are read as one merged dimension, if there are any.
+    """The dimensions that a map reads as one merged dimension; None if there are none.
 
-    The map of the last one then walks through all of them, and the others are read at 0.
+    The function of the last such dimension walks through all merged dimensions, and the functions
+    of the other merged dimensions are 0.
     """
     for last, function in enumerate(index):
         if not function.terms or function.offset.constant != 0:
@@ -146,7 +151,7 @@ def merged_group(index: IndexMap, extents: Shape, shape: Shape) -> Merged | None
 
 
 def is_plain(index: IndexMap, extents: Shape, shape: Shape) -> bool:
-    """True if each dimension is a constant, one iterator or merged ones, none of them twice."""
+    """True if a constant, an iterator or merged iterators walk each dimension, without repeats."""
     named = [k for function in index for k, _ in function.terms]
     return len(set(named)) == len(named) and all(
         _is_step(f) or _is_merge(f, extents, n) for f, n in zip(index, shape, strict=True)
@@ -161,7 +166,7 @@ def _plain(
 
 
 def covers(index: IndexMap, extents: Shape, shape: Shape) -> bool:
-    """True if a plain map reads all elements, so that its adjoint has no zeros."""
+    """True if a map is plain and reads all elements: the map's adjoint then inserts no zeros."""
     return is_plain(index, extents, shape) and all(
         function.offset.constant == 0
         and _point_count(function, extents) is length
@@ -171,12 +176,15 @@ def covers(index: IndexMap, extents: Shape, shape: Shape) -> bool:
 
 
 def _orders(index: IndexMap, extents: Shape) -> list[list[int]]:
-    """The iterators of each dimension, from the outermost on."""
+    """The iterators that walk each dimension, outermost first."""
     return [_outer_first(function, extents) or [k for k, _ in function.terms] for function in index]
 
 
 def arranged(value: Node, index: IndexMap, extents: Shape, shape: Shape) -> Node:
-    """Values at the iterators of a plain map, in the operand's shape; zeros are not read by it."""
+    """Values at the points of a plain map as an array of the operand's shape, with zeros elsewhere.
+
+    The dimensions of `value` are the iterators of the map, in the order of `_orders`.
+    """
     orders = _orders(index, extents)
     if any(len(order) > 1 for order in orders):
         value = merge(value, [len(order) for order in orders if order])
@@ -186,16 +194,17 @@ def arranged(value: Node, index: IndexMap, extents: Shape, shape: Shape) -> Node
 
 
 def mask_of_reads(index: IndexMap, extents: Shape, shape: Shape) -> Node | None:
-    """True for the elements that a plain map reads; None if it reads all."""
+    """The mask of the elements that a plain map reads; None if the map reads all elements."""
     true = Scalar(BOOL, BOOL.type(True), False)
     made = seen_by(builder.view(true, (), extents), index, extents, shape)
     return None if is_number(made, 1) else made
 
 
 def seen_by(mask: Node, index: IndexMap, extents: Shape, shape: Shape) -> Node:
-    """The mask of an operand's elements, given that of the points that read them by a plain map.
+    """The mask of an operand's elements, from a mask of the points that read by a plain map.
 
-    Of the points that read one element, one counts; elements that no point reads are False.
+    If several points read an element, the mask of one of these points is taken. Elements that no
+    point reads are False.
     """
     kept = [k for order in _orders(index, extents) for k in order]
     turned = {k: iterator(new) for new, k in enumerate(kept)}
@@ -206,7 +215,7 @@ def seen_by(mask: Node, index: IndexMap, extents: Shape, shape: Shape) -> Node:
 
 
 def is_constant_along(node: Node, iterators: frozenset[int]) -> bool:
-    """True if a value is surely the same for all values of these iterators of its dimensions."""
+    """True if a value is known to be constant along the dimensions in `iterators`."""
     if not iterators or isinstance(node, Scalar):
         return True
     if not isinstance(node, Op) or node.fold is not None or node.conditions or node.regions:
@@ -223,7 +232,7 @@ def is_constant_along(node: Node, iterators: frozenset[int]) -> bool:
 def summed(
     reads: Sequence[Read], extents: Shape, kept: Sequence[int], conditions: Conditions = ()
 ) -> Node:
-    """A sum of products; its dimensions are the iterators `kept`, in this order."""
+    """A sum of products; the dimensions of the sum are the iterators `kept`, in this order."""
     every = range(len(extents))
     rest = [k for k in every if k not in kept and extents[k].constant != 1]
     order = [*kept, *rest]
@@ -236,7 +245,10 @@ def summed(
 
 
 def _placed(value: Node, d: int, function: Affine, length: Dim) -> Node:
-    """Zeros of this length along dimension d, but for the elements that a function reads."""
+    """The value, with zeros along dimension d at the positions that the function does not reach.
+
+    The result has the length `length` along dimension d.
+    """
     if not function.terms:
         value, low = insert_dimensions(value, [d]), function.offset
     elif function.terms[0][1].constant == -1:
@@ -260,10 +272,11 @@ def _without_window(
     length: Dim,
     conditions: Conditions,
 ) -> Pulled | None:
-    """The same sum with the element read along dimension d as an iterator.
+    """The arguments of `pull` with a new iterator: the position read along dimension d.
 
-    One iterator of the window is that element minus the others; conditions keep it in its range.
-    None if it is in other dimensions as well, or if no step is 1.
+    The new iterator replaces one iterator of the window, with step 1 or -1. The replaced iterator
+    is the position minus the other terms, and conditions keep it in its range. The result is None
+    if no iterator with step 1 or -1 occurs in dimension d alone.
     """
     function = index[d]
     others = iterators_of(tuple(f for e, f in enumerate(index) if e != d))
@@ -309,9 +322,11 @@ def _without_window(
 def _stretched(
     reads: Sequence[Read], extents: Shape, k: int, conditions: Conditions, step: int
 ) -> tuple[Sequence[Read], Shape, Conditions] | None:
-    """The reads with `step - 1` zeros between the points of an iterator; None if impossible.
+    """The reads with `step - 1` zeros inserted between the points of iterator k, or None.
 
-    One factor gets the zeros: if several depend on the iterator, their product.
+    The zeros are inserted into one factor. If several factors depend on the iterator, their product
+    becomes one factor first. None is returned if a condition has a coefficient of k that is no
+    multiple of `step`.
     """
     walking = [pair for pair in reads if k in iterators_of(pair[1])]
     terms = [c for one in conditions for j, c in one.function.terms if j == k]
@@ -352,12 +367,12 @@ def _stretched(
 
 
 def copied(node: Node) -> Node:
-    """A copy, which writes may replace in part."""
+    """A copy of a node, in memory that writes may change."""
     return builder.elementwise(PRIMITIVES["copy"], node)
 
 
 class Placeholder(Input):
-    """What the body of a region reads: of the arguments, none lies in memory as it does."""
+    """An input of the body of a region; the input does not share memory with an argument."""
 
 
 class Carried(Placeholder):
@@ -365,7 +380,7 @@ class Carried(Placeholder):
 
 
 def owned(node: Node) -> Node:
-    """A node that writes may replace in part: itself, if it has memory, or a copy."""
+    """The node if it has memory of its own that writes may change; otherwise a copy."""
     own = isinstance(node, Carried) or (isinstance(node, Op) and not is_view(node))
     return node if own else copied(node)
 
@@ -373,7 +388,7 @@ def owned(node: Node) -> Node:
 def _written(
     reads: Sequence[Read], extents: Shape, index: IndexMap, shape: Shape, conditions: Conditions
 ) -> Node:
-    """The sums written into zeros; elements that several points read are added up."""
+    """The adjoint of any map: products are written into zeros, and added at repeated elements."""
     if conditions:  # points beyond the operand's ends are among those that do not count
         raise GradientError(
             "a gradient through windows that take steps",
@@ -393,7 +408,7 @@ def _written(
 
 
 def _is_injective(index: IndexMap, extents: Shape) -> bool:
-    """True if no two points of a space are sent to the same element; False also if undecided."""
+    """True if a map is known to send different points of a space to different elements."""
     pinned: set[int] = set()
     waiting = list(index)
     while waiting:
@@ -408,7 +423,7 @@ def _is_injective(index: IndexMap, extents: Shape) -> bool:
 
 
 def multiplied(left: Node, right: Node) -> Node:
-    """The product; a factor that is the number one is left out."""
+    """The product of two nodes; a factor that is the number 1 is left out."""
     if is_number(left, 1) and left.dtype == right.dtype:
         return right
     if is_number(right, 1) and left.dtype == right.dtype:
@@ -417,6 +432,6 @@ def multiplied(left: Node, right: Node) -> Node:
 
 
 def is_number(node: Node, value: int) -> bool:
-    """True if all elements are a number that is known while tracing."""
+    """True if all elements are known while tracing, and equal to `value`."""
     base = base_of(node)
     return isinstance(base, Scalar) and bool(base.value == value)

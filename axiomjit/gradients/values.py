@@ -1,4 +1,4 @@
-"""Nodes that NumPy's functions and operators take, so that rules are written in NumPy."""
+"""Nodes as arrays that NumPy's functions and operators accept: rules are written in NumPy."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from axiomjit.symbolic.dims import Dim
 
 
 class NodeArray(ArrayValue[Any], TracedValue):
-    """Stands for the values of a node; NumPy's functions of it make further nodes."""
+    """An array that represents a node; NumPy's functions of the array make further nodes."""
 
     __slots__ = ("node",)
     __array_priority__ = 3000
 
     def __init__(self, node: Node) -> None:
-        """Represent a node."""
+        """Make the array that represents a node."""
         self.node = node
 
     @property
@@ -46,13 +46,13 @@ class NodeArray(ArrayValue[Any], TracedValue):
 
     @property
     def mT(self) -> NodeArray:
-        """The last two dimensions swapped."""
+        """The array with the last two dimensions swapped."""
         rank = self.ndim
         return NodeArray(builder.transpose(self.node, [*range(rank - 2), rank - 1, rank - 2]))
 
     @property
     def T(self) -> NodeArray:
-        """The dimensions in reverse order."""
+        """The array with the dimensions in reverse order."""
         return NodeArray(builder.transpose(self.node, range(self.ndim)[::-1]))
 
     @property
@@ -111,7 +111,7 @@ def _wrapped(made: Any) -> Any:
 
 
 def node_of(value: object, like: Node) -> Node:
-    """The node of a rule's result; a number has the dtype of `like`."""
+    """The node of a rule's result; a number becomes a node of the dtype of `like`."""
     if isinstance(value, NodeArray):
         return value.node
     return builder.cast(builder.strong(builder.as_node(value, "a gradient")), like.dtype)

@@ -1,9 +1,10 @@
-"""Derivatives that users give in the bodies of loops and branches, until the trace has ended.
+"""Derivatives that users give in the bodies of loops and branches; used while a trace runs.
 
-The node of a result reads, behind its value, what the derivative is made of: a hole for the
-cotangent of the result, inputs, and their cotangents, which read the hole. They are operands, so
-whatever closes a body, makes an instance of it or cuts it into blocks maps them with the rest.
-Nothing computes them: the programs of a trace have the values alone.
+The node of a result has these operands: the value, a hole that stands for the cotangent of the
+result, the inputs of the derivative, and the cotangents of the inputs, which read the hole. The
+parts of the derivative are operands, so code that closes a body, instantiates a body or cuts a body
+into blocks also rewrites the derivative. No program reads the operands of the derivative, because
+`values_alone` removes given derivatives before a program is made.
 """
 
 from __future__ import annotations
@@ -20,30 +21,30 @@ from axiomjit.graph.regions import Region, rebuilt
 from axiomjit.symbolic.index_maps import fixed, identity
 
 GIVEN: Final = Primitive("given", ANY_NUMBER, lambda value, *rest: np.array(value), "{0}")
-"""The first operand; a value that is asked for while a trace runs is computed as it stands."""
+"""The primitive whose result is its first operand; a trace may evaluate the primitive, too."""
 
 
 class Hole(Op):
-    """Stands for a value that is given later, in the trip of the body that reads it."""
+    """A placeholder for a cotangent; `Given.pulled` replaces the hole by the cotangent."""
 
     number: int = 0
 
 
 class Given(Op):
-    """The first operand, with a derivative."""
+    """A copy of the first operand, with a given derivative as further operands."""
 
     @property
     def inputs(self) -> tuple[Node, ...]:
-        """The nodes that the derivative gives cotangents of."""
+        """The nodes whose cotangents the derivative gives."""
         return self.operands[2 : 2 + (len(self.operands) - 2) // 2]
 
     def pulled(self, g: Node) -> list[Node]:
-        """The cotangents of the inputs, for that of the result."""
+        """The cotangents of the inputs, for the cotangent `g` of the result."""
         return rebuilt(self.operands[2 + len(self.inputs) :], {self.operands[1]: g})
 
 
 def hole_like(node: Node, number: int) -> Hole:
-    """A hole for values of the dtype and shape of a node; the number tells holes apart."""
+    """A hole with the dtype and shape of a node; the number makes the hole unequal to others."""
     rank = len(node.shape)
     zero = Scalar(node.dtype, node.dtype.type(0), False)
     return Hole(node.dtype, COPY, None, (zero,), ((),), node.shape, rank, number=number)
@@ -54,8 +55,8 @@ def given(value: Node, hole: Hole, pairs: Sequence[tuple[Node, Node]]) -> Given:
 
     Args:
         value: The value.
-        hole: The node that stands for its cotangent.
-        pairs: Inputs with their cotangents.
+        hole: The node that stands for the cotangent of the value.
+        pairs: Pairs of an input and the cotangent of the input.
     """
     inputs, cotangents = [one for one, _ in pairs], [one for _, one in pairs]
     operands = (value, hole, *inputs, *cotangents)
@@ -66,7 +67,7 @@ def given(value: Node, hole: Hole, pairs: Sequence[tuple[Node, Node]]) -> Given:
 
 
 def values_alone(outputs: Sequence[Node], given: Mapping[Node, Node] | None = None) -> list[Node]:
-    """The outputs without given derivatives, also in the bodies of regions."""
+    """The outputs without given derivatives, which are also removed in the bodies of regions."""
     new = dict(given or {})
     for node in post_order(tuple(outputs), lambda n: () if n in new else _read(n)):
         if node in new:

@@ -180,7 +180,7 @@ class ShapedValue(NodeValue):
     __slots__ = ()
 
     def elementwise(self, function: Callable[..., object], operands: Sequence[object]) -> Self:
-        """The result of a NumPy function of the elements of operands, also of this one."""
+        """The result of a NumPy function of the elements of operands, which include this tensor."""
         raise NotImplementedError
 
 

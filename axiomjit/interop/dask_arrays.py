@@ -1,7 +1,8 @@
 """Builds the Dask arrays of a call from its stages, by public functions of `dask.array`.
 
-A stage is one `blockwise`. States are combined by `reduction`, halos come from `overlap`, slices
-and joins are Dask's. Keys are made from tokens, so that equal calls have equal keys.
+A stage becomes one `blockwise` operation. `reduction` combines the states of blocks, `overlap` adds
+halos, and Dask slices and joins arrays. The keys of Dask arrays are made from tokens, so that equal
+calls have equal keys.
 """
 
 from __future__ import annotations
@@ -37,16 +38,16 @@ from axiomjit.symbolic.dims import Dim
 normalize_token.register(NativeCallable, lambda one: (type(one).__qualname__, one.__reduce__()))
 
 SPLIT: Final = 8
-"""States that one task combines; fixed, since bits depend on it."""
+"""The number of states that one task combines; a constant, because rounding depends on it."""
 FRESH: Final = 1000
-"""The first index of dimensions that are no grid axes."""
+"""The first index that `blockwise` gets for dimensions that are no grid axes."""
 
 
 class Arrays:
     """The Dask arrays of the values of a call."""
 
     def __init__(self, planned: Planned) -> None:
-        """Make the arrays of all stages; nothing is computed."""
+        """Make the arrays of all stages, without computing elements."""
         self._planned = planned
         self._classified, self._values = planned.classified, planned.values
         self._made: dict[Node, Any] = {}
@@ -60,7 +61,7 @@ class Arrays:
         return _without_empty(array, range(array.ndim))
 
     def _array(self, node: Node) -> Any:
-        """The array of an argument, a captured array, or a value that was made before."""
+        """The array of an argument, of a captured array, or of a value of an earlier stage."""
         if node in self._made:
             return self._made[node]
         if isinstance(node, Input):
@@ -111,12 +112,12 @@ class Arrays:
             self._keep(target, self._blocks(Chosen(k), target, [whole, every], fresh))
 
     def _needs_elements(self, target: Target) -> bool:
-        """True if a target has no state of no elements."""
+        """True if a target is a fold without identity, which has no state without elements."""
         fold, kind = target.node.fold, self._classified.cuts.get(target.node)
         return kind == REDUCE and fold is not None and not fold.has_identity
 
     def _blocks(self, task: Any, target: Target, arguments: Any, fresh: Any) -> Any:
-        """The array whose blocks are a target's, or its states."""
+        """The array whose blocks are the blocks of a target, or the states of a target."""
         node, index, new, lengths = target.node, [], {}, {}
         places = self._places(target)
         for d, grid in enumerate(target.grids if target.partial else target.own):
@@ -143,7 +144,7 @@ class Arrays:
         return self._classified.places[target.node]
 
     def _keep(self, target: Target, array: Any) -> None:
-        """Note the array of a target; states of blocks are combined first."""
+        """Store the array of a target; states of blocks are combined first."""
         node = target.node
         kind = self._classified.cuts.get(node)
         if kind == REDUCE:
@@ -173,7 +174,7 @@ class Arrays:
         )
 
     def _before(self, node: Op, states: Any) -> Any:
-        """For each block the fold of all blocks in front of it, by Dask's `cumreduction`."""
+        """For each block, the fold of all previous blocks, computed by Dask's `cumreduction`."""
         assert isinstance(node.fold, UfuncFold)
         dtype, axis = node.fold.state_dtype(node.dtype), states.ndim - 1
         every = tuple(range(states.ndim))
@@ -187,7 +188,7 @@ class Arrays:
         return da.concatenate([none, running[..., :-1]], axis=axis)
 
     def _continued(self, node: Op, blocks: Any) -> Any:
-        """A running fold, from that of each block and the fold of the blocks in front of it."""
+        """A running fold, from the running fold of each block and the fold of previous blocks."""
         assert isinstance(node.fold, UfuncFold)
         every = tuple(range(blocks.ndim))
         before = self._made[self._classified.totals[node]]
@@ -213,7 +214,10 @@ class Arrays:
         return [self._with_halo(array, one), index]
 
     def _again(self, node: Input, array: Any, stage: Stage) -> Any:
-        """A source that an earlier stage has read, to be computed again."""
+        """The array of an argument, or a clone of the array whose blocks Dask computes again.
+
+        If an earlier stage has read the array, `config.reread` decides whether a clone is made.
+        """
         first = self._read.setdefault(node, stage.level)
         if first == stage.level or config.reread == "never":
             return array
@@ -222,7 +226,7 @@ class Arrays:
         return clone(array, seed=f"axiomjit-{stage.level}")
 
     def _with_halo(self, array: Any, one: BlockInput) -> Any:
-        """The array with as much of the neighbours in each block as a stage reads."""
+        """The array with halos: each block also has the neighbours' elements that a stage reads."""
         depth = {}
         for d, span in enumerate(one.spans):
             low, high = (0, 0) if span is None else (max(0, -span.low), max(0, span.high))
@@ -246,7 +250,7 @@ class Arrays:
     # Slices and joins
 
     def _slice(self, node: Op) -> Any:
-        """A part of an array, by Dask's slices."""
+        """A part of an array, made by slicing the Dask array."""
         (child,), (index,) = node.operands, node.maps
         picked: list[Any] = []
         for function in index:
@@ -269,7 +273,7 @@ class Arrays:
         return made
 
     def _join(self, node: Op) -> Any:
-        """Parts side by side, by Dask's `concatenate`."""
+        """The join of several arrays, made by Dask's `concatenate`."""
         axis = next(
             d for d in range(node.rank) if any(one[d].offset.constant != 0 for one in node.maps)
         )
@@ -295,7 +299,7 @@ def _held(array: np.ndarray, spans: Spans, node: Node, values: Any) -> Any:
 
 
 def _positions(stage: Stage, grid: int) -> Any:
-    """For each block along a grid axis the ends of its range, and its length."""
+    """For each block along a grid axis, the start and the end of its range, and its length."""
     partition = stage.partitions[grid]
     rows = [(*ends, n) for ends, n in zip(partition.ends(), partition.known, strict=True)]
     return da.from_array(np.array(rows, np.int64), chunks=(1, 3))
@@ -311,7 +315,7 @@ def _in_memory(array: Any) -> bool:
 
 
 def _without_empty(array: Any, axes: Sequence[int]) -> Any:
-    """The array without blocks that have no elements, along axes where others have some."""
+    """The array without blocks of no elements along `axes`; an empty axis keeps its blocks."""
     for d in axes:
         kept = [k for k, n in enumerate(array.chunks[d]) if n != 0]
         if kept and len(kept) < array.numblocks[d]:

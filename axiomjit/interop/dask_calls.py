@@ -19,14 +19,16 @@ from axiomjit.interop.dask_plans import Planned, is_array
 from axiomjit.symbolic.dims import Dim, evaluate
 
 _UNKNOWN: Final = 1_000_003
-"""The length that stands for one that is not known, plus the number of its blocks."""
+"""A large number; plus the number of blocks, it stands for a length that is not known."""
 
 
 def stand_ins(values: Sequence[Any], names: Sequence[str]) -> tuple[Any, ...]:
-    """The arguments, with arrays of the whole shapes and without memory in place of Dask's.
+    """The arguments, with each Dask array replaced by a NumPy array of the entire shape.
+
+    The elements of the NumPy array share one memory location, so that the array needs no memory.
 
     Raises:
-        GraphTypeError: the blocks of an array are no NumPy arrays.
+        GraphTypeError: the blocks of a Dask array are not NumPy arrays.
     """
     return tuple(map(_stand_in, values, names))
 
@@ -56,7 +58,7 @@ def _stand_in(value: Any, name: str) -> Any:
 
 
 def described(arguments: Any) -> Any:
-    """Arguments, also in containers, with empty Dask arrays in place of each `axiomjit.spec`."""
+    """The arguments, with each `axiomjit.spec` replaced by a Dask array, also in containers."""
     import dask.array as da
 
     leaves, structure = flatten_tree(arguments)
@@ -70,10 +72,12 @@ def described(arguments: Any) -> Any:
 
 
 def answer(trace: WholeTrace) -> Any:
-    """The results of a call, as Dask arrays in the function's containers; nothing is computed.
+    """The results of a call, as Dask arrays in the function's containers.
+
+    No elements are computed.
 
     Raises:
-        GraphTypeError, GraphValueError: no stages can answer the call.
+        GraphTypeError, GraphValueError: the call cannot be cut into stages.
     """
     from axiomjit.interop.dask_arrays import Arrays
 
@@ -103,7 +107,7 @@ def _leaves(
 
 
 def report(trace: WholeTrace) -> str:
-    """The classes of the axes, and the stages of a call, as text."""
+    """The classes of the axes and the stages of a call, as text."""
     from axiomjit.scale.report import report_text
 
     planned = Planned(trace)

@@ -1,4 +1,4 @@
-"""The stages of a call with Dask arrays, before any array is made."""
+"""The stages of a call with Dask arrays, found before any result is made."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from axiomjit.symbolic.dims import Dim, symbols_in
 
 
 def is_array(kind: type) -> bool:
-    """True for the class of Dask arrays, once that is imported."""
+    """True for the class of Dask arrays and its subclasses; does not import Dask."""
     dask = sys.modules.get("dask.array")
     return dask is not None and issubclass(kind, dask.Array)
 
@@ -45,7 +45,7 @@ class Planned:
         """Classify the axes of a call, and find its stages.
 
         Raises:
-            GraphTypeError, GraphValueError: no stages can answer the call.
+            GraphTypeError, GraphValueError: the call cannot be cut into stages.
         """
         self.trace, self.arguments = trace, blocks_of(trace)
         self.values = dict(trace.values)
@@ -56,17 +56,17 @@ class Planned:
 
 
 def _results_only(trace: WholeTrace) -> Graph:
-    """The graph with the outputs that are results; leaves name them by their numbers."""
+    """The graph with only those outputs that the leaves of the result refer to by number."""
     numbers = sorted({n for n, _ in trace.leaves if n is not None})
     outputs = tuple(trace.graph.outputs[n] for n in numbers)
     return Graph(trace.graph.inputs, outputs)
 
 
 def _check_unknown(trace: WholeTrace, graph: Graph, arguments: Arguments) -> None:
-    """Refuse a call in which a length counts that is not known.
+    """Refuse a call whose function compares or returns a length that is not known.
 
     Raises:
-        GraphValueError: the function compares it, or returns it.
+        GraphValueError: the function compares or returns a length that is not known.
     """
     for node in graph.inputs:
         blocks = arguments.get(node.position)

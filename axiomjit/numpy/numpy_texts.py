@@ -1,8 +1,8 @@
-"""The text of a segment that NumPy runs: values that are read once stand inside their readers.
+"""The source text of a segment that NumPy runs, with nested expressions for values read once.
 
-`v2 = v0 * 2.0` and `v3 = v2 + v1` become `v3 = (v0 * 2.0) + v1`, so that NumPy frees a value where
-the user's program does, and writes the sum into the memory of the product. All operations keep
-their order; those of which nobody has the values any more are left out.
+`v2 = v0 * 2.0` and `v3 = v2 + v1` become `v3 = (v0 * 2.0) + v1`. So NumPy frees a value where the
+user's program frees it, and writes the sum into the memory of the product. The order of the
+operations is kept; operations whose values are not needed are left out.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from axiomjit.numpy.results import View
 from axiomjit.numpy.statements import Statement
 
 MOST_NESTED: Final = 20
-"""Operations inside each other; Python's parser has a limit."""
+"""The largest number of nested operations in a text, because Python's parser has a limit."""
 
 
 class _Value(NamedTuple):
     """A value whose only reader is still to come.
 
     Attributes:
-        number: Its value number.
-        text: What computes it.
+        number: The value number of the value.
+        text: The expression that computes the value.
         read: The value numbers of the names in the text.
-        depth: The operations inside each other in the text.
-        is_view: True for a view.
+        depth: The number of nested operations in the text.
+        is_view: True if the value is a view.
     """
 
     number: int
@@ -39,14 +39,14 @@ class _Value(NamedTuple):
 
 
 class _Line(NamedTuple):
-    """A statement, and the value numbers of its names."""
+    """The text of a statement, and the value numbers of the names in the statement."""
 
     text: str
     named: frozenset[int]
 
 
 def numpy_lines(path: Iterable[State], returned: Sequence[int]) -> list[str]:
-    """The statements for NumPy; each name is deleted behind its last use.
+    """The statements for NumPy; a `del` statement behind the last use of a name deletes the name.
 
     Args:
         path: The states of a path.
@@ -74,7 +74,7 @@ def numpy_lines(path: Iterable[State], returned: Sequence[int]) -> list[str]:
 def _needed(
     operations: Sequence[tuple[State, Statement]], returned: Iterable[int]
 ) -> list[tuple[State, Statement]]:
-    """The operations that write, or whose values are returned or read by others that are needed."""
+    """The operations that write, and the operations that returned values or writes depend on."""
     needed = set(returned)
     found: list[tuple[State, Statement]] = []
     for one, statement in reversed(operations):
@@ -94,9 +94,9 @@ def _is_one_value(state: State) -> bool:
 
 
 def _inside(waiting: Sequence[_Value], statement: Statement, writes: bool) -> Sequence[_Value]:
-    """The last values that wait and that a statement reads in the order in which they were made.
+    """The last waiting values that a statement reads in the order in which they were made.
 
-    One that writes may have a view as its target, which stays a name.
+    If the statement writes, it may write into a view, so a view is assigned to a name instead.
     """
     read = list(statement.read)
     count = 0
@@ -109,7 +109,7 @@ def _inside(waiting: Sequence[_Value], statement: Statement, writes: bool) -> Se
 
 
 def _composed(state: State, statement: Statement, inside: Sequence[_Value]) -> _Value:
-    """What an operation gives, with the text of some operands in place of their names."""
+    """The result of an operation as a waiting value, with the texts of `inside` inserted."""
     texts = {value.number: f"({value.text})" for value in inside}
     read = frozenset(k for k in statement.read if k not in texts)
     return _Value(
@@ -122,7 +122,7 @@ def _composed(state: State, statement: Statement, inside: Sequence[_Value]) -> _
 
 
 def _with_deletions(lines: Sequence[_Line], returned: Iterable[int]) -> list[str]:
-    """The texts of lines; each name is deleted behind its last use, as NumPy frees arrays."""
+    """The texts of lines, with a `del` statement behind the last use of each name."""
     found: list[str] = []
     seen = set(returned)
     for line in reversed(lines):

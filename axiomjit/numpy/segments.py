@@ -1,9 +1,9 @@
-"""Segments: the operations of one thread between two looks at values.
+"""Segments: the operations of one thread until the program asks for a value.
 
-A segment walks along a path of known operations and runs its program when a value is looked at.
-Where the path is new, the operations run at once in NumPy, and the path learns from the results:
-what an operation gives, of which shape, and whether it is a view. So errors are NumPy's own, at
-the user's line, and nothing is inferred.
+A segment follows a path of known operations, and runs the program of the path when a value is asked
+for. If an operation is new on the path, NumPy runs the operation at once, and the path stores facts
+about the results: the shape, the dtype, and whether a result is a view. Therefore errors are
+NumPy's own, at the user's line, and no result is inferred.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from axiomjit.runtime.memory.allocation import with_recycling
 _count_segment: Final = counter("segments")
 _count_copy: Final = counter("shared_copies")
 NOWHERE: Final = State(None)
-"""A state without edges: operations of a segment there take the slow way."""
+"""A state without edges: an operation of a segment in this state is recorded by `record`."""
 ROOT: Final = State(None)
 """The state at which all paths begin."""
 
@@ -44,20 +44,21 @@ P = ParamSpec("P")
 R = TypeVar("R")
 _NEW: Final[Callable[[type], Any]] = object.__new__
 MOST_CALLS: Final = 16
-"""Calls behind which a view is known by its memory only, so that chains of views end."""
+"""The largest number of calls that are stored with a view; longer chains are forgotten."""
 
 
 class RestartError(Exception):
-    """The segment was run before an operation, which belongs to the next one."""
+    """Raised if the segment was run before an operation: the operation starts the next segment."""
 
 
 class Segment:
-    """Recorded operations, the handles of their values, and the leaves that they read.
+    """Recorded operations, the handles of values, and the leaves that the operations read.
 
     Attributes:
-        state: The state for the fast way; `NOWHERE` while operations run at once.
+        state: The state on the path while results are pending; `NOWHERE` while operations run at
+            once.
         values: The handles by value number, while results are pending.
-        is_open: False once it has run.
+        is_open: True until the segment has run.
     """
 
     __slots__ = (
@@ -77,7 +78,7 @@ class Segment:
 
     @property
     def _at(self) -> State:
-        """The state behind the last operation."""
+        """The state on the path behind the last operation."""
         return self._behind if self._is_learning else self.state
 
     def _go_to(self, state: State) -> None:
@@ -89,9 +90,9 @@ class Segment:
     # Value numbers
 
     def number(self, handle: Handle) -> int:
-        """The value number of a handle; that of a value from before is a leaf, or a view of one.
+        """The value number of a handle; a value from before the segment becomes a leaf or a view.
 
-        Memory that somebody else may write into is copied.
+        If other code may write into the memory of the handle, the leaf is a copy.
         """
         if handle._segment is self:
             return handle._number
@@ -131,9 +132,10 @@ class Segment:
     def _view(
         self, handle: Handle, operation: Operation, args: Sequence[Any], kwargs: Mapping[str, Any]
     ) -> int:
-        """Record the call that made a view before this segment.
+        """Record a call that made a view before this segment.
 
-        The call is no operation of this segment, so its edge differs from that of a new view.
+        The edge of the call differs from the edge of a new view, because the call is no operation
+        of this segment.
         """
         call = Call(operation, args, kwargs, self.number, "again")
         at, of = self._at, call.number(args[0])
@@ -151,8 +153,8 @@ class Segment:
         """The result of an operation on handles and constants, pending or computed at once.
 
         Raises:
-            RestartError: the segment has run; the operation is the first of the next.
-            UnrecordedError: no segment records such arguments, or such a result.
+            RestartError: the segment has run; the operation is the first one of the next segment.
+            UnrecordedError: the arguments or the result cannot be recorded.
         """
         with self._lock:
             if not self.is_open:
@@ -172,7 +174,7 @@ class Segment:
             return self._learn(call, following)
 
     def _is_full(self) -> bool:
-        """True if the segment is to be run before the next operation."""
+        """True if the segment must run before the next operation."""
         if self._at.is_full():
             return True
         return self._keeps_dead_leaves() and user_location() != self._at.where
@@ -187,9 +189,10 @@ class Segment:
         return sum([int(values[n]._facts.nbytes) for n in dead]) > MAX_BYTES
 
     def _known(self, call: Call) -> tuple[State | None, Sequence[Any]]:
-        """The next state for a call, and the varying numbers that become arguments.
+        """The next state for a call, and the numbers in the call that become arguments.
 
-        The second call of a pattern makes the state for any numbers, with the results of the first.
+        At the second call of a pattern, a state is made that is valid for all numbers. This state
+        has the facts about the results of the first call.
         """
         at = self._at
         found = at.known(call.key)
@@ -206,7 +209,7 @@ class Segment:
         return first, varying
 
     def _take(self, call: Call, following: State, words: Sequence[Any]) -> Any:
-        """Follow a known edge: the results are pending."""
+        """Follow a known edge of the path, and return pending results."""
         first = self._at.numbers
         self.arguments += words
         self._go_to(following)
@@ -242,7 +245,7 @@ class Segment:
         return self._handles(call, following, first, several, place)
 
     def _results(self, call: Call, values: Sequence[Any]) -> tuple[Result, ...] | None:
-        """The results of an operation, from their values; None if no handle can stand for one."""
+        """The facts about the results of an operation; None if no handle can represent a result."""
         found: list[Result] = []
         for value in values:
             if value is None:
@@ -259,7 +262,7 @@ class Segment:
     def _handles(
         self, call: Call, state: State, number: int, values: Sequence[Any], place: Any = None
     ) -> Any:
-        """The handles of an operation's results, pending where the value is None."""
+        """The handles of an operation's results; a result whose value is None is pending."""
         made: list[Any] = []
         for result, value in zip(state.results, values, strict=True):
             if result is None:
@@ -288,7 +291,7 @@ class Segment:
     # Running
 
     def is_cut(self, following: State | None) -> bool:
-        """If an edge is a cut, run the segment and return true; the next one is open then."""
+        """True if an edge is a cut; the segment is then run, and the next segment is open."""
         if following is not CUT:
             return False
         self.finish()
@@ -312,7 +315,7 @@ class Segment:
                 open_segment()
 
     def _stopped(self) -> State:
-        """The state of this segment, which belongs to another thread, with no quick way in it."""
+        """The state of a segment of another thread, once that thread runs no code of `QUICK`."""
         state = NOWHERE
         while True:
             if self.state is not NOWHERE:
@@ -331,7 +334,7 @@ class Segment:
             self._is_learning = True
 
     def _run(self, at: State) -> None:
-        """Run the program of a path, and store the values that are referenced outside."""
+        """Run the program of a path, and store the values to which the user has references."""
         summary, values = at.summary, self.values
         returned = _held(summary, values, summary.new)
         if returned or summary.written:
@@ -368,7 +371,7 @@ class Segment:
                 self.values[number]._array = self.arguments[place]
 
     def _break_off(self, summary: Summary) -> None:
-        """End the segment, whose writes may be done in part, so that nothing is written twice."""
+        """End the segment after an error; its writes may be partly done, and are not repeated."""
         self._store_written(summary)
         self.is_open = False
         self.state, self.values, self.arguments = NOWHERE, [], []
@@ -384,7 +387,7 @@ class Segment:
 
 
 def _run_at_once(call: Call, dying: Sequence[Handle]) -> Any:
-    """The result of a call on NumPy arrays; NumPy may write it into operands that die."""
+    """The result of a call on NumPy arrays; NumPy may write the result into a dying operand."""
     if dying:
         return run_operator(call.operation, call.args, dying)
     args = [concrete(one) for one in call.args]
@@ -392,9 +395,9 @@ def _run_at_once(call: Call, dying: Sequence[Handle]) -> Any:
 
 
 def _held(summary: Summary, values: Sequence[Any], numbers: Iterable[int]) -> tuple[int, ...]:
-    """Those of some value numbers whose handles are referenced outside the segment.
+    """The value numbers in `numbers` whose handles are referenced outside the segment.
 
-    A view that nobody holds is no reason to keep the array that it is a view of.
+    References from views that are not referenced outside do not count.
     """
     if not summary.views:
         return tuple([n for n in numbers if getrefcount(values[n]) > _UNHELD])
@@ -410,9 +413,10 @@ def _held(summary: Summary, values: Sequence[Any], numbers: Iterable[int]) -> tu
 
 
 def run_freely(function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
-    """The result of a function of NumPy's that may make large arrays.
+    """The result of a NumPy function that may make large arrays.
 
-    Before, the segment of this thread is run if it keeps large arrays that the program has dropped.
+    If the segment of this thread keeps large arrays that the program has dropped, the segment is
+    run first.
     """
     segment = CURRENT.segment
     if segment.state.bytes > MAX_BYTES and segment._keeps_dead_leaves():
@@ -421,14 +425,14 @@ def run_freely(function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -
 
 
 def _shorten(view: Handle) -> None:
-    """Forget how a view came about that many calls led to."""
+    """Forget the calls that made a view, if there are more than `MOST_CALLS`."""
     link = view._link
     if type(link) is ViewOf and link.depth() > MOST_CALLS:
         link.made = None
 
 
 def look(handle: Handle) -> Any:
-    """The value of a handle, asked for from outside; this ends the segment that computes it."""
+    """The value of a handle; the segment that computes the value is run and ends."""
     root = handle.root()
     segment = root._segment
     if segment is not None and segment.is_open and segment.is_looked_at(root):
@@ -437,14 +441,14 @@ def look(handle: Handle) -> Any:
 
 
 def finish_readers(handle: Handle) -> None:
-    """Run the segment that reads the memory of a handle, before others may write into it."""
+    """Run the segment that reads the memory of a handle, before other code may write into it."""
     segment = handle.root()._segment
     if segment is not None:
         segment.finish()
 
 
 def _copied(value: Any) -> Any:
-    """A copy in the same order of dimensions, without gaps; repeated elements stay repeated."""
+    """A contiguous copy with the operand's order of dimensions; stride 0 remains stride 0."""
     if 0 not in value.strides:
         return value.copy(order="K")
     once = tuple([slice(None if stride else 1) for stride in value.strides])
@@ -452,7 +456,7 @@ def _copied(value: Any) -> Any:
 
 
 def _laid_out(value: Any, facts: Facts) -> Any:
-    """An array with the strides that its handle was promised, or a number if it was one."""
+    """The value with the strides that the facts say, or as a number if the facts say a number."""
     if not facts.shape:
         return np.asarray(value)[()] if facts.is_number else np.array(value)
     long = [d for d, length in enumerate(facts.shape) if length > 1]
@@ -465,7 +469,7 @@ def _laid_out(value: Any, facts: Facts) -> Any:
 
 
 def _result(call: Call, value: Any) -> Result:
-    """An array or number that a call gave: an operand, a view of one, or new."""
+    """The facts about a result of a call: an operand, a view of an operand, or a new value."""
     if isinstance(value, np.ndarray):  # NumPy has one object for all numbers that are True
         for operand in call.operands:
             if operand._array is value:
@@ -481,7 +485,7 @@ def _overlap(left: Any, right: Any) -> bool:
 
 
 def _count_of_unheld() -> int:
-    """The references of an object in a list, as `_held` sees them."""
+    """The number of references that `_held` counts for an object that only a list refers to."""
     held = [object()]
     return getrefcount(held[0])
 
@@ -492,8 +496,8 @@ _UNHELD: Final = _count_of_unheld()
 class _Current(threading.local):
     """The segment of this thread, and its lock.
 
-    `last` are the state and the program of the last segment that ran; None before the first.
-    `dying` are the operands of the operator that runs which die with it.
+    `last` has the state and the program of the last segment that ran; None if no segment has run.
+    `dying` has the operands that die with the operator that is running.
     """
 
     kind: Any = Handle
@@ -512,12 +516,12 @@ _LOCKED: Final = (Segment.record.__code__, Segment.finish.__code__)
 
 
 def make_handles(kind: type[Handle]) -> None:
-    """Let the values of all segments be handles of a class."""
+    """Set the class of the handles that all segments make."""
     _Current.kind = kind
 
 
 def open_segment() -> Segment:
-    """The segment of this thread that is open."""
+    """The open segment of this thread; a new segment is opened if there is none."""
     found = CURRENT.segment
     if not found.is_open:
         forget_old_paths(ROOT)

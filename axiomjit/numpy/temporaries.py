@@ -1,15 +1,17 @@
-"""Temporaries: operands of an operator that nobody but the interpreter's stack holds.
+"""Temporaries: operands of an operator to which only the interpreter's stack has a reference.
 
-NumPy writes the result of `(x * 2) + y` into the memory of `x * 2`. An operator of lazy arrays that
-runs at once has the same chance where its operand dies with it: the NumPy array is passed without
-another reference, and NumPy decides. That an operand dies is known if three things agree:
+NumPy writes the result of `(x * 2) + y` into the memory of `x * 2`. Operators of lazy arrays that
+run at once allow this reuse, too, if no reference to an operand remains after the operator: the
+operand's NumPy array is passed without another reference, and NumPy decides. An operand is known to
+die with the operator if three conditions hold:
 
-- the bytecode of the user's function: the operator takes the result of an instruction from the
-  stack, with no jump between the two
-- the handle of the operand was made by that instruction
-- the number of references is that of an object on the stack
+- in the bytecode of the user's function, the operator takes the result of an instruction from the
+  stack, and there is no jump between the instruction and the operator
+- that instruction made the handle of the operand
+- the number of references to the handle is the number for an object on the stack
 
-The first two exclude callers in C, which may hold the only reference to an operand in a container.
+The first two conditions exclude callers in C, which may hold the only reference to an operand in a
+container.
 """
 
 from __future__ import annotations
@@ -30,19 +32,20 @@ from axiomjit.numpy.handles import Handle, concrete
 from axiomjit.numpy.operations import Operation
 
 LEAST_BYTES: Final = 256 * 1024
-"""Bytes of an operand from which on NumPy reuses its memory."""
+"""The number of bytes from which on NumPy reuses the memory of an operand."""
 MOST_CODES: Final = 200
 Producers = Mapping[int, Sequence[range]]
-"""The instructions that push the operands of operators, by the operator's own.
+"""For the byte offset of each operator's instruction, the instructions that push its operands.
 
-They are offsets in bytes; a running call may be at any of its instruction's.
+Each range has all byte offsets of one instruction: a running call may be at any of these offsets.
 """
 
 
 def temporaries(left: Handle, right: Any) -> tuple[Handle, ...]:
     """The operands that die with the operator that the user's instruction runs.
 
-    It is to be called by a function that the operator's method calls with the operands.
+    The caller must be a function that the operator's method calls with the operands, because the
+    number of references and the frame of the user depend on the depth of the call.
     """
     if left._facts.nbytes < LEAST_BYTES:
         return ()
@@ -58,7 +61,7 @@ def temporaries(left: Handle, right: Any) -> tuple[Handle, ...]:
 
 
 def _is_made_by(handle: Handle, code: CodeType, instructions: Sequence[range]) -> bool:
-    """True if one of the instructions of some code made a handle with its value."""
+    """True if one of the instructions of a code object made a handle."""
     place = getattr(handle, "_place", None)
     if not place:
         return False
@@ -67,9 +70,9 @@ def _is_made_by(handle: Handle, code: CodeType, instructions: Sequence[range]) -
 
 
 def run_operator(operation: Operation, args: Sequence[Any], dying: Sequence[Handle]) -> Any:
-    """The result of an operator on NumPy arrays, which NumPy may write into dying operands.
+    """The result of an operator on NumPy arrays; NumPy may write the result into a dying operand.
 
-    The handles of these have no value any more.
+    The handles of dying operands lose their values.
     """
     left, right = ([_taken_out(one, dying)] for one in args)
     with np.errstate(all="ignore"):
@@ -77,7 +80,7 @@ def run_operator(operation: Operation, args: Sequence[Any], dying: Sequence[Hand
 
 
 def _taken_out(value: Any, dying: Sequence[Handle]) -> Any:
-    """The NumPy array or number of an operand; a dying one gives it up."""
+    """The NumPy array or number of an operand, removed from the handle if the operand is dying."""
     if not any(one is value for one in dying):
         return concrete(value)
     array, value._array = value._array, None
@@ -101,9 +104,16 @@ def _found_producers(code: CodeType) -> Producers:
 
 
 def _producer(instructions: Sequence[dis.Instruction], at: int, depth: int) -> range:
-    """The instruction in front of another one that pushes what lies at a depth of the stack.
+    """The byte offsets of the instruction that pushed the operand at a depth of the stack.
 
-    An empty range is for a value that comes along a jump, or from an instruction that moves values.
+    Args:
+        instructions: The instructions of a function.
+        at: The number of the operator's instruction.
+        depth: The depth of the operand below the top of the stack: 0 for the top, -1 for the next.
+
+    Returns:
+        An empty range if a jump leads to an instruction in between, or if an instruction in between
+        moves values on the stack.
     """
     height = 0
     for k in range(at - 1, -1, -1):
@@ -126,7 +136,7 @@ _known: Final = BoundedTable[CodeType, Producers](MOST_CODES)
 
 
 class _Probe:
-    """An object whose operator counts references as `temporaries` does."""
+    """An object whose operator counts references to operands at the call depth of `temporaries`."""
 
     def __add__(self, other: _Probe) -> int:
         return _as_operator(self, other)
@@ -143,4 +153,4 @@ def _counted(left: _Probe, right: _Probe) -> int:
 
 
 _TEMPORARY: Final = _Probe() + _Probe()
-"""The references to an operand on the stack, as `temporaries` counts them."""
+"""The number of references that `temporaries` counts for an operand on the stack."""

@@ -1,16 +1,16 @@
 """Programs of arrays in blocks: axis classes, stages, and the program of one block.
 
-A graph over entire shapes is classified by axes (`axis_classes.py`), cut where values of several
-blocks meet (`stages.py`), and each stage becomes one graph for any block (`block_graphs.py`), which
-a task runs (`tasks.py`). Where the blocks come from is left to the caller: `interop` builds Dask
-arrays.
+`axis_classes.py` classifies the axes of a graph over entire shapes. `stages.py` cuts the graph into
+stages where an operation needs values of several blocks. `block_graphs.py` makes one graph of each
+stage, valid for every block, and `tasks.py` runs this graph for one block. The caller provides the
+blocks: `interop` builds Dask arrays.
 
-- `partitions.py`: how a dimension is cut into blocks, and which part of it a value has
+- `partitions.py`: partitions of dimensions into blocks, and the parts of dimensions in values
 - `moments.py`, `counts.py`, `flattened.py`: variances in one pass, lengths that are not known,
   folds of flattened values
-- `refusals.py`: the errors for what no stage can do
+- `refusals.py`: the errors for operations that no stage can run
 - `tokens.py`: SHA-256 of graphs
-- `combining.py`: states of blocks, combined and finished
+- `combining.py`: the states of blocks, combined into the result of a fold
 - `report.py`: classes, stages, tasks and bytes as text
 
 May import `base`, `symbolic`, `views`, `graph`.

@@ -1,11 +1,12 @@
 """Classifies the axes of a graph whose inputs are in blocks, by the index maps of its operations.
 
-Each dimension of a value has a place in a cut dimension, or none. An iterator gets the place of the
-dimensions that it walks one by one: `map`, and `halo` where several parts of one cut dimension meet
-at small distances. A fold of a cut iterator is `reduce`, `contract` if several operands have it; a
-running fold is `scan`. Such values are cuts: later operations read them from other tasks. So are
-slices that leave blocks out, and joins of different dimensions. All else needs an axis in one
-block.
+Each dimension of a value has a place in a cut dimension, or no place. An iterator gets the place of
+the dimensions that the iterator walks with step 1. The class of an axis is `map`, or `halo` if an
+operation also reads elements at small distances. The class of an axis that is folded is `reduce`,
+or `contract` if the fold has several operands with this axis. The class of a running fold is
+`scan`. The results of folds and scans are cuts: later operations read a cut from other tasks.
+Slices that leave out blocks, and joins of different cut dimensions, are cuts, too. Any other
+operation needs the axis in one block.
 """
 
 from __future__ import annotations
@@ -54,15 +55,15 @@ SLICE: Final = "slice"
 JOINED: Final = "join"
 PART: Final = "part"
 TOTALS: Final = "totals"
-"""Kinds of cuts. Totals are what a running fold needs of each block before the blocks behind it."""
+"""The kinds of cuts; `TOTALS` are the folds of single blocks that a running fold needs."""
 
 
 class Totals(Op):
-    """The fold of each block for a running fold; apart from a fold of all blocks, its equal."""
+    """The fold of single blocks that a running fold needs; never equal to a fold of all blocks."""
 
 
 class AxisClass(Record):
-    """The class of one axis of an argument in one operation, with the user's line."""
+    """The class of one axis of an argument in one operation."""
 
     name: str
     argument: str
@@ -73,9 +74,9 @@ class AxisClass(Record):
 class Classified(Record):
     """A graph with the places of its values, and its cuts.
 
-    `iterators` has the places of an operation's iterators, also of those that it folds. A cut value
-    is made at its level, and read from the next one on. `totals` has for each running fold of an
-    axis in blocks the fold of each block.
+    `iterators` has the places of the iterators of each operation, folded iterators included. A cut
+    value is computed at its level, and later levels read the value. For each running fold along an
+    axis in blocks, `totals` has the operation that folds single blocks.
     """
 
     graph: Graph
@@ -93,11 +94,12 @@ def classify_axes(graph: Graph, arguments: Arguments, values: Values) -> Classif
     Args:
         graph: A graph over entire shapes, without writes and data-dependent lengths.
         arguments: The inputs that are in blocks.
-        values: The values of its symbols.
+        values: The values of the symbols of the graph.
 
     Raises:
-        GraphValueError: an operation needs a cut axis in one block, or operands have other blocks.
-        GraphTypeError: it is an operation that stages never do.
+        GraphValueError: an operation needs a cut axis in one block, or its operands are cut into
+            different blocks.
+        GraphTypeError: no stage can run an operation.
     """
     found = _Classifying(arguments, values, _unknown_in(graph, arguments))
     now: dict[Node, Node] = {}
@@ -109,7 +111,7 @@ def classify_axes(graph: Graph, arguments: Arguments, values: Values) -> Classif
 
 
 def _unknown_in(graph: Graph, arguments: Arguments) -> dict[Symbol, list[tuple[Input, int]]]:
-    """For each length that is not known, the inputs and their dimensions of this length."""
+    """For each length that is not known, the inputs with a dimension of this length."""
     found: dict[Symbol, list[tuple[Input, int]]] = {}
     for node in graph.inputs:
         blocks = arguments.get(node.position)
@@ -121,11 +123,11 @@ def _unknown_in(graph: Graph, arguments: Arguments) -> dict[Symbol, list[tuple[I
 
 
 Candidate = tuple[Place, int, Node, int]
-"""The place of an operand's dimension, the origin of the iterator that walks it, and both."""
+"""A place and an origin for an iterator; the operand and the dimension that ask for the place."""
 
 
 class _Classifying:
-    """The state of `classify_axes`: facts about the nodes so far."""
+    """The state of `classify_axes`: facts about the nodes that are classified."""
 
     def __init__(
         self,
@@ -145,7 +147,7 @@ class _Classifying:
         self._classes: dict[AxisClass, None] = {}
 
     def classified(self, graph: Graph) -> Classified:
-        """All that was found, once values that later levels need are cuts, too."""
+        """The classified graph; costly values that later levels read become cuts first."""
         for node in graph.outputs:
             if node in self._flat:
                 assert isinstance(node, Op)
@@ -159,14 +161,14 @@ class _Classifying:
         return Classified(graph, *found, tuple(self._classes))
 
     def _is_costly(self, node: Node) -> bool:
-        """True if a value is computed once, not again in each stage that reads it."""
+        """True for a costly operation, which is computed once, not in each stage that reads it."""
         if not isinstance(node, Op):
             return False
         library = isinstance(node.primitive, LibraryOperation)
         return node.fold is not None or library or node.primitive is GATHER
 
     def classify(self, node: Node) -> Node:
-        """Note the places of a node whose operands are known; it may become other nodes."""
+        """Store the places of a node, and return the node or the node that replaces it."""
         if node in self._places:
             return node
         if isinstance(node, Input):
@@ -201,10 +203,10 @@ class _Classifying:
         return node
 
     def _counted(self, node: LengthNode) -> Node:
-        """A length that is not known, from the counts of blocks.
+        """A length that is not known before the run, computed from the counts of blocks.
 
         Raises:
-            GraphValueError: no argument has one such length alone.
+            GraphValueError: no argument has this length as its only unknown length.
         """
         sources = {}
         for symbol in symbols_in(node.length) & self._unknown.keys():
@@ -220,10 +222,10 @@ class _Classifying:
         return made
 
     def _of_flat(self, op: Op) -> Node:
-        """An operation of flattened values, on the dimensions as they were.
+        """An operation of flattened values, done on the values before flattening.
 
         Raises:
-            GraphValueError: it needs the elements in a row.
+            GraphValueError: the operation needs the elements in one dimension.
         """
         whole = unflattened(op, self._flat)
         if whole is None:
@@ -259,7 +261,7 @@ class _Classifying:
         return max((self._levels[one] + (one in self._cuts) for one in operands), default=0)
 
     def _note_op(self, op: Op, iterators: Places) -> None:
-        """Note the places of an operation's iterators, and whether it is a cut."""
+        """Store the places of an operation's iterators, and whether the operation is a cut."""
         self._iterators[op] = iterators
         places = iterators[: op.rank]
         if isinstance(op, Update):
@@ -278,10 +280,10 @@ class _Classifying:
         self._note(op, places, level)
 
     def _note_totals(self, op: Op, iterators: Places, level: int) -> None:
-        """Note the fold of each block that a running fold needs.
+        """Store the operation that folds single blocks, for a running fold.
 
         Raises:
-            GraphValueError: a state of it has several values.
+            GraphValueError: the running fold has states of several values.
         """
         if not isinstance(op.fold, UfuncFold):
             axis = next(d for d, place in enumerate(self._places[op.operands[0]]) if place)
@@ -295,7 +297,7 @@ class _Classifying:
         self._note(made, iterators[:-1], level)
 
     def _store_costly(self, op: Op) -> None:
-        """Cut values without blocks that would be computed again for each block."""
+        """Make costly operands without blocks cuts; otherwise each block computes them again."""
         for child in op.operands:
             if not any(self._places[child]) and self._heavy[child]:
                 self._cuts.setdefault(child, STORED)
@@ -306,7 +308,7 @@ class _Classifying:
         """The place of each iterator of an operation of values in blocks.
 
         Raises:
-            GraphValueError: an axis has to be one block, or two operands differ in their blocks.
+            GraphValueError: an axis must be in one block, or two operands differ in their blocks.
         """
         found: dict[int, list[Candidate]] = {}
         for position, (child, index) in enumerate(zip(op.operands, op.maps, strict=True)):
@@ -325,7 +327,7 @@ class _Classifying:
         return tuple(places)
 
     def _counts_places(self, op: Op, k: int) -> bool:
-        """True if an iterator walks an operand that is not in blocks: places along it count."""
+        """True if iterator k also walks a dimension without blocks, so positions must be known."""
         return any(
             place is None and any(one == k for one, _ in function.terms)
             for child, index in zip(op.operands, op.maps, strict=True)
@@ -333,10 +335,10 @@ class _Classifying:
         )
 
     def _walker(self, op: Op, position: int, d: int, function: Affine) -> int:
-        """The iterator that walks a cut dimension of an operand.
+        """The iterator that walks a cut dimension of an operand with step 1.
 
         Raises:
-            GraphValueError: none walks it one by one.
+            GraphValueError: no iterator has step 1, or the axis must be in one block.
         """
         child = op.operands[position]
         walking = [k for k, c in function.terms if c.constant == 1]
@@ -365,10 +367,10 @@ class _Classifying:
         return walker
 
     def _check_reach(self, op: Op, child: Node, index: Sequence[Affine]) -> None:
-        """Refuse a map that reaches from one row into the next: a reshape.
+        """Refuse a view whose map reaches beyond the end of a dimension, into the next row.
 
         Raises:
-            GraphValueError: it does, and the operand is in blocks.
+            GraphValueError: the map of a view reaches into the next row, as a reshape does.
         """
         if op.conditions or op.primitive is JOIN or isinstance(op, Update) or not is_view(op):
             return
@@ -381,7 +383,7 @@ class _Classifying:
                 self._refuse_reshape(op, child)
 
     def _common(self, op: Op, k: int, candidates: Sequence[Candidate]) -> Place:
-        """The place of an iterator, in the middle of those that its operands ask for."""
+        """The place of an iterator: the middle one of the places that the operands ask for."""
         first = candidates[0]
         for other in candidates[1:]:
             if other[0].partition != first[0].partition:
@@ -402,7 +404,7 @@ class _Classifying:
             raise unknown_lengths(op, child, d, self._arguments)
 
     def _of_update(self, op: Update, iterators: Places) -> Places:
-        """The places of a storage's next version: those of the old one, or of what is written."""
+        """The places of a storage after a write: of the old version, else of the written value."""
         old = self._places[op.operands[0]]
         found = list(old)
         for d, function in enumerate(op.maps[0]):
@@ -417,7 +419,7 @@ class _Classifying:
     # Slices and joins
 
     def _must_slice(self, op: Op) -> bool:
-        """True if a view leaves blocks out, or takes steps: Dask slices what it is a view of."""
+        """True if a view leaves out blocks or has steps: Dask then slices the viewed array."""
         (child,), (index,) = op.operands, op.maps
         self._check_reach(op, child, index)
         found = False
@@ -439,7 +441,7 @@ class _Classifying:
         return len(function.terms) < 2
 
     def _slice(self, op: Op) -> Node:
-        """The view as a view of a slice, which is a cut."""
+        """The view, rewritten as a view of a slice; the slice is a cut."""
         (child,), (index,) = op.operands, op.maps
         inner: list[Affine] = []
         outer: list[Affine] = []
@@ -474,7 +476,7 @@ class _Classifying:
         return self.classify(note(rest))
 
     def _cut_below(self, node: Node) -> None:
-        """Make a computed value a cut, since Dask takes parts of it."""
+        """Make a computed value a cut, because Dask takes parts of the value."""
         if isinstance(node, Op):
             self._cuts.setdefault(node, STORED)
 
@@ -502,7 +504,7 @@ class _Classifying:
         return 0
 
     def _concatenate(self, op: Op) -> Node:
-        """The join of parts that are values of their own, which is a cut."""
+        """The join, rewritten as a join of separate values; the new join is a cut."""
         k = self._joined(op)
         pieces = [self._piece(op, n) for n in range(len(op.operands))]
         pairs = zip(pieces, op.regions, strict=True)
@@ -531,7 +533,7 @@ class _Classifying:
         return made
 
     def _piece(self, op: Op, position: int) -> Node:
-        """The part of a join that one operand gives, as a value."""
+        """The part of a join that comes from one operand, as a value of its own."""
         child, index, region = op.operands[position], op.maps[position], op.regions[position]
         extents = tuple(high - low for low, high in region)
         starts = [affine({d: dim(1)}, low) for d, (low, _) in enumerate(region)]
@@ -558,10 +560,11 @@ class _Classifying:
     # Checks
 
     def _check(self, op: Op) -> None:
-        """Refuse what stages never do.
+        """Refuse random draws, and loops and scatters over values in blocks.
 
         Raises:
-            GraphTypeError: a random draw; a loop or a scatter over blocks.
+            GraphTypeError: the operation draws random numbers.
+            GraphValueError: the operation is a loop or a scatter over values in blocks.
         """
         primitive = op.primitive
         if isinstance(primitive, LibraryOperation) and primitive.draws:
@@ -582,7 +585,7 @@ class _Classifying:
             raise needs_whole(op, cut, axis, self._arguments, "at chosen positions")
 
     def _check_order(self, op: Op, iterators: Places) -> None:
-        """Refuse a fold in order whose blocks do not follow each other in it."""
+        """Refuse an ordered fold in which the elements of one block are not consecutive."""
         assert op.fold is not None
         if op.fold.commutative:
             return
@@ -595,7 +598,7 @@ class _Classifying:
             raise needs_whole(op, child, axis, self._arguments, why)
 
     def _record(self, op: Op, iterators: Places) -> None:
-        """Note the class of each axis of an operation, for the report."""
+        """Store the class of each axis of an operation, for the report."""
         for child, index in zip(op.operands, op.maps, strict=True):
             for d, (function, place) in enumerate(zip(index, self._places[child], strict=True)):
                 source = None if place is None else source_of(child, d, self._arguments)
@@ -634,5 +637,5 @@ def _through(function: Affine, starts: Sequence[Affine]) -> Affine:
 
 
 def is_position(node: Node) -> bool:
-    """True for the positions along an axis, which each block makes for itself."""
+    """True for the positions along an axis; each block computes its positions itself."""
     return isinstance(node, Op) and node.primitive is POSITION

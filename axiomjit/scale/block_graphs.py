@@ -1,8 +1,9 @@
-"""The graph of one block: the targets of a stage, over the lengths and positions of any block.
+"""The graph of one block: the targets of a stage, with symbols for lengths and positions.
 
-Lengths of blocks are symbols that a program knows only to be 2 or more, so that a last block or a
-square one is no other program; positions are integers. What clips a halo at the ends of a dimension
-is computed for each block, and the program gets the outcome as one more symbol.
+The length of a block is a symbol; the program assumes only that the length is 2 or more. So one
+program runs for all blocks, shorter last blocks and square blocks included. A position is an
+integer. Each block computes where a halo is clipped at the ends of a dimension, and the program
+gets the result as another symbol.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ from axiomjit.symbolic.index_maps import (
 
 
 class BlockInput(Record):
-    """A value that a task gets: for each dimension the part that it has of it."""
+    """A value that a task gets, with the part of each dimension that the task gets."""
 
     node: Node
     spans: Spans
@@ -73,10 +74,10 @@ class BlockInput(Record):
 class BlockGraph(Record):
     """The graph of a block.
 
-    Inputs are parts of values, and positions of the block.
-    `derived` has the symbols of what follows from the ends of its range along each of the `grids`.
-    `counts` has for each target the number of results, `reduced` the number of its elements in a
-    block, 1 where none can be missing.
+    `inputs` are parts of values, and positions of the block. `derived` has symbols with the numbers
+    that are computed from the ends of the block's range along each of the `grids` axes. `counts`
+    has the number of results of each target. `reduced` has the number of elements that each target
+    folds in a block; 1 for a target that is no state of a fold, or that counts elements.
     """
 
     graph: Graph
@@ -88,7 +89,7 @@ class BlockGraph(Record):
 
     @property
     def positioned(self) -> tuple[int, ...]:
-        """The grid axes along which the range of the block is needed, beside its lengths."""
+        """The grid axes along which the graph needs the range of the block, not only the length."""
         numbers = (one for one in self.inputs if isinstance(one, Dim))
         used = symbols_in(*(length for _, length in self.derived), *numbers)
         return tuple(k for k in range(self.grids) if used & {first_place(k), last_place(k)})
@@ -100,12 +101,12 @@ def block_length(grid: int) -> Symbol:
 
 
 def first_place(grid: int) -> Symbol:
-    """The symbol of the start of a block's range; the first block starts far in front."""
+    """The symbol of the start of a block's range; the first block starts at `-FAR`."""
     return Symbol(f"f{grid}", PLACE)
 
 
 def last_place(grid: int) -> Symbol:
-    """The symbol of the end of a block's range; the last block ends far behind."""
+    """The symbol of the end of a block's range; the last block ends at `FAR`."""
     return Symbol(f"l{grid}", PLACE)
 
 
@@ -128,7 +129,7 @@ class _Building:
         self._symbols: dict[tuple[Dim, Kind], Symbol] = {}
 
     def built(self) -> BlockGraph:
-        """All targets, one after the other."""
+        """The graph of the block, with the results of all targets."""
         outputs: list[Node] = []
         counts, reduced = [], []
         by_node: dict[Node, list[Key]] = {}
@@ -193,7 +194,7 @@ class _Building:
         return [made], count
 
     def _narrowed(self, node: Node, spans: Spans, wanted: Spans) -> Node:
-        """The part of a value in other spans than those in which it was made."""
+        """The part of a value in the spans `wanted`, from the value in the spans `spans`."""
         if spans == wanted:
             return _fresh(node)
         shape, index = [], []
@@ -211,7 +212,7 @@ class _Building:
     # Lengths and positions
 
     def _start(self, span: Span) -> Dim:
-        """The first place of a span in its cut dimension."""
+        """The first position of a span in its cut dimension."""
         if span.is_plain and not span.place.partition.is_known:
             return dim(0)
         return larger(dim(first_place(span.grid)) + span.low, span.place.origin)
@@ -231,7 +232,7 @@ class _Building:
         return self._derived(larger(self._end(span) - self._start(span), 0), is_length=True)
 
     def _derived(self, length: Dim, is_length: bool = False) -> Dim:
-        """A symbol for a number that each block computes; a constant stays."""
+        """A symbol for a number that depends on the block; other numbers are returned unchanged."""
         if length.symbols.isdisjoint(self._ends):
             return length
         key = length, DECLARED if is_length else PLACE
@@ -257,7 +258,7 @@ class _Building:
         return tuple(n if span is None else self._extent(span) for n, span in pairs)
 
     def _op(self, op: Op, target: Target | None, spans: Spans) -> Node:
-        """An operation of a block, with what it reads."""
+        """The form of an operation for a block, with the operands of the block."""
         iterators = tuple(inner_iterators(op, target, spans, self._classified))
         extents = self._shape(op.extents, iterators)
         starts = [self._offset(one) for one in iterators]
@@ -317,7 +318,7 @@ class _Building:
         )
 
     def _moved(self, function: Affine, starts: Sequence[Dim], span: Span | None) -> Affine:
-        """A function of a map, from the iterators of a block to an operand's part."""
+        """A function of a map, rewritten from entire arrays to the parts that a block has."""
         offset = function.offset
         for k, c in function.terms:
             offset = offset + c * starts[k]
@@ -328,7 +329,7 @@ class _Building:
     def _positions(
         self, function: Affine, starts: Sequence[Dim], extents: Sequence[Dim]
     ) -> tuple[Node, IndexMap]:
-        """Positions along axes: those within the block, and the position of its first element."""
+        """Positions along axes: positions within the block plus the position of the block."""
         count, first = dim(1), function.offset
         for k, c in function.terms:
             count = count + c * (extents[k] - 1)
@@ -340,7 +341,10 @@ class _Building:
         return both, (affine(dict(function.terms)),)
 
     def _number(self, length: Dim) -> Node:
-        """A position of the block as a value; blocks that differ in it alone have one plan."""
+        """A position of the block as an input of the graph; a constant position is no input.
+
+        Blocks that differ only in such positions share one plan.
+        """
         if length.symbols.isdisjoint(self._ends):
             return LengthNode(INT, length)
         if length not in self._numbers:
@@ -351,7 +355,7 @@ class _Building:
     def _old_version(
         self, op: Update, spans: Spans, starts: Sequence[Dim]
     ) -> tuple[Node, IndexMap]:
-        """The version before an update in the spans of the new one, as memory of its own."""
+        """A copy of the version before an update, in the spans of the version after the update."""
         child = op.operands[0]
         places = self._classified.places[child]
         wanted: Spans = tuple(
@@ -411,14 +415,14 @@ class _Building:
         return self._derived(larger(smaller(place, self._range_of(extent)), 0))
 
     def _range_of(self, extent: Dim) -> Dim:
-        """The number that a derived extent stands for."""
+        """The number that the symbol of a derived extent represents."""
         symbol = symbol_of(extent)
         found = {one: length for (length, _), one in self._symbols.items()}
         return found.get(symbol, extent) if symbol is not None else extent
 
 
 def _fresh(node: Node) -> Node:
-    """A result that is no part of an input's memory."""
+    """A result that does not share memory with an input."""
     if isinstance(node, Op) and not is_view(node):
         return node
     rank = len(node.shape)

@@ -1,4 +1,4 @@
-"""States of blocks, combined in a tree and finished: what stands between two stages."""
+"""Functions that run between two stages: the states of blocks are combined into results."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ from axiomjit.scale.tokens import token_of
 class Combining:
     """Combines the states of a fold, block after block, in the order of the blocks.
 
-    `final` also gives the result: one array, or a tuple where a state has several values.
+    If `final` is true, the result of the fold is computed from the combined state: one array, or a
+    tuple if a state has several values.
     """
 
     __slots__ = ("_token", "dtype", "final", "fold")
 
     def __init__(self, fold: FoldRule, dtype: DType, final: bool) -> None:
-        """Take the fold and the dtype of its result."""
+        """Store the fold and the dtype of the fold's result."""
         self.fold, self.dtype, self.final = fold, dtype, final
         self._token = token_of("combining", fold, dtype, final)
 
@@ -39,7 +40,7 @@ class Combining:
     __name__ = "combined"
 
     def __call__(self, states: Any, axis: object = None, keepdims: object = None) -> Any:
-        """The state of nested lists of states, or its result."""
+        """The combined state of nested lists of states, or the result of the fold."""
         found: State = None
         for one in _flat(states):
             found = one if found is None else self._combined(found, one)
@@ -72,12 +73,12 @@ class Combining:
 
 
 class Continuing:
-    """Continues the running fold of a block behind the blocks in front of it."""
+    """Adds the fold of all previous blocks to the running fold of a block."""
 
     __slots__ = ("_token", "dtype", "fold")
 
     def __init__(self, fold: UfuncFold, dtype: DType) -> None:
-        """Take the fold and the dtype of its result."""
+        """Store the fold and the dtype of the fold's result."""
         self.fold, self.dtype = fold, dtype
         self._token = token_of("continuing", fold, dtype)
 
@@ -90,7 +91,7 @@ class Continuing:
     __name__ = "continued"
 
     def __call__(self, block: np.ndarray, before: np.ndarray) -> np.ndarray:
-        """The running fold of the block, which goes on from `before`."""
+        """The running fold of the block combined with `before`, the fold of previous blocks."""
         found: np.ndarray = self.fold.combine.evaluate(before, block)
         return found.astype(self.dtype, copy=False)
 
@@ -106,7 +107,7 @@ class AsBlock:
     __name__ = "total"
 
     def __call__(self, state: tuple[np.ndarray, ...]) -> np.ndarray:
-        """The block."""
+        """The state with a new last axis of length 1."""
         return state[0][..., None]
 
 
@@ -116,7 +117,7 @@ class Chosen:
     __slots__ = ("number",)
 
     def __init__(self, number: int) -> None:
-        """Take the number of the value."""
+        """Store the number of the value."""
         self.number = number
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -128,7 +129,7 @@ class Chosen:
     __name__ = "chosen"
 
     def __call__(self, values: Any) -> Any:
-        """The value."""
+        """The value with the stored number."""
         return values[self.number]
 
 
@@ -143,7 +144,7 @@ class SameState:
     __name__ = "state"
 
     def __call__(self, state: Any, axis: object = None, keepdims: object = None) -> Any:
-        """The state."""
+        """The state, unchanged."""
         return state
 
 

@@ -1,4 +1,4 @@
-"""Lengths that are known only when all blocks are: counts of elements, reduced with the rest."""
+"""Lengths that are known only after all blocks are computed: sums of element counts of blocks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from axiomjit.symbolic.dims import Symbol, dim
 from axiomjit.symbolic.index_maps import identity
 
 COUNTED = FoldRule("count", False, True, ALL, True)
-"""The number of elements."""
+"""The fold that counts elements."""
 _OPERATIONS = {
     "+": PRIMITIVES["add"],
     "*": PRIMITIVES["multiply"],

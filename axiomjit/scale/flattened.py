@@ -1,7 +1,7 @@
 """Flattened values that only elementwise operations and one fold of all elements read.
 
-`np.linalg.norm(x)` flattens first. Where the fold takes elements in any order, all of it is the
-same on the dimensions as they were, so that no block has to be reshaped.
+For example, `np.linalg.norm(x)` flattens its operand. If the fold may read the elements in any
+order, the operations give an equal result without flattening, and no block is reshaped.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from axiomjit.symbolic.index_maps import fixed, identity, iterator
 
 
 def is_flattening(op: Op) -> bool:
-    """True for a view of all elements of an operand in a row."""
+    """True for a view of all elements of an operand as one dimension."""
     if not is_view(op) or op.rank != 1 or len(op.extents) != 1:
         return False
     (child,), (index,) = op.operands, op.maps
@@ -27,9 +27,9 @@ def is_flattening(op: Op) -> bool:
 
 
 def unflattened(op: Op, flat: Mapping[Node, Node]) -> Op | None:
-    """The operation on the dimensions of what was flattened; None if it is not the same there.
+    """The operation on values before flattening; None if the results would differ.
 
-    `flat` has for flattened values what they were made of.
+    `flat` maps each flattened value to the value before flattening.
     """
     whole = [flat[child] for child in op.operands if child in flat]
     shape = whole[0].shape

@@ -1,7 +1,7 @@
 """Sums of squared deviations across blocks, in one pass over the elements.
 
-NumPy's variance sums the squares of differences from a mean, which is known once all elements were
-read. The state of a block is (count, sum, sum of squared deviations from the block's own mean), and
+NumPy's variance sums the squares of differences from a mean, which needs a first pass over all
+elements. Here, a block has the state (count, sum, sum of squared deviations from its own mean), and
 two states are merged by the formula of Chan, Golub and LeVeque (1979), without cancellation.
 """
 
@@ -28,7 +28,7 @@ class SquaresFold(FoldRule):
     def combined(
         self, one: Sequence[np.ndarray], other: Sequence[np.ndarray]
     ) -> tuple[np.ndarray, ...]:
-        """The state (count, sum, squares) of two parts together."""
+        """The state (count, sum, sum of squares) of the union of two parts."""
         (count, total, squares), (more, added, further) = one, other
         apart = added / more - total / count
         between = apart * apart * (count * more / (count + more))
@@ -43,7 +43,7 @@ SQUARES = SquaresFold("squared deviations", True, False, ALL, True)
 
 
 def squares_of(op: Op) -> Op | None:
-    """The sum of squared deviations as one fold of the elements; None for another operation."""
+    """The fold by `SQUARES` in place of a sum of squared deviations; None for other operations."""
     if op.fold is not SUM or op.primitive is not VIEW or op.conditions or not is_float(op.dtype):
         return None
     square = op.operands[0]
@@ -65,7 +65,7 @@ def squares_of(op: Op) -> Op | None:
 
 
 def _is_mean(elements: Node, mean: Node, index: IndexMap, op: Op) -> bool:
-    """True if a value, read through a map, is the mean of the elements that an op folds."""
+    """True if a value, read by a map, is the mean of the elements that an operation folds."""
     mean, index = _below(mean, index)
     if not isinstance(mean, Op) or mean.primitive.name != "divide" or mean.fold is not None:
         return False
@@ -87,7 +87,7 @@ def _is_mean(elements: Node, mean: Node, index: IndexMap, op: Op) -> bool:
 
 
 def _below(node: Node, index: IndexMap) -> tuple[Node, IndexMap]:
-    """A value without the views and casts around it, and the map to its dimensions."""
+    """The value below views and casts, and the map composed with the maps of these views."""
     while isinstance(node, Op) and node.fold is None:
         if not (is_view(node) or node.primitive is CAST):
             break
@@ -97,7 +97,7 @@ def _below(node: Node, index: IndexMap) -> tuple[Node, IndexMap]:
 
 
 def _dimensions(op: Op, iterators: Sequence[int]) -> list[int | None]:
-    """The dimension of the operand that each iterator walks; None if none does alone."""
+    """The operand's dimension that each iterator walks; None if an iterator walks none alone."""
     alone = {function: d for d, function in enumerate(op.maps[0])}
     return [alone.get(iterator(k)) for k in iterators]
 

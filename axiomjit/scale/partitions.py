@@ -1,4 +1,4 @@
-"""How a dimension is cut into blocks, and which part of a cut dimension a value has."""
+"""Partitions of dimensions into blocks, and the parts of cut dimensions that values have."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from axiomjit.base.records import Record
 from axiomjit.symbolic.dims import Dim, Symbol, evaluate
 
 FAR: Final = 1 << 60
-"""The distance of the outer ends of the first and the last block from their inner ends."""
+"""The end of the last block of a dimension; the start of the first block is `-FAR`."""
 
 
 class Partition(Record):
@@ -33,18 +33,19 @@ class Partition(Record):
 
     @property
     def known(self) -> tuple[int, ...]:
-        """The lengths, all of them known."""
+        """The lengths of the blocks, all of which must be known."""
         return tuple(n for n in self.lengths if n is not None)
 
     @property
     def total(self) -> int:
-        """The sum of the lengths, all of them known."""
+        """The sum of the lengths, all of which must be known."""
         return sum(self.known)
 
     def ends(self) -> list[tuple[int, int]]:
-        """The start and the end of each block; the outer ends are far away.
+        """The start and the end of each block; the first start is `-FAR`, the last end is `FAR`.
 
-        Values that are longer than the dimension have their surplus in the outer blocks.
+        Therefore a value that is longer than the dimension has its other elements in the first and
+        the last block.
         """
         starts = [0]
         for n in self.known:
@@ -54,9 +55,10 @@ class Partition(Record):
 
 
 class Place(Record):
-    """The part of a cut dimension that a dimension of a value has.
+    """The part of a cut dimension that one dimension of a value covers.
 
-    Index 0 of the value lies at `origin`, and the value has `length` elements there.
+    Index 0 of the value is at position `origin` of the cut dimension, and the value has `length`
+    elements along it.
     """
 
     partition: Partition
@@ -65,7 +67,7 @@ class Place(Record):
 
     @property
     def is_whole(self) -> bool:
-        """True if the value has exactly the elements of the dimension."""
+        """True if the value covers exactly the cut dimension."""
         if not self.partition.is_known:
             return self.origin == 0
         return self.origin == 0 and self.length == self.partition.total
@@ -85,7 +87,7 @@ Places = tuple[Place | None, ...]
 
 
 def sliced(place: Place, start: int, step: int, count: int) -> Partition:
-    """The blocks of every `step`-th element of a value, without those that have none."""
+    """The blocks of every `step`-th element of a value, without blocks of no elements."""
     lengths = []
     low = 0
     for n in place.lengths():
@@ -103,5 +105,5 @@ Values = Mapping[Symbol, int]
 
 
 def number(length: Dim, values: Values) -> int:
-    """The value of a length."""
+    """The value of a length, given the values of symbols."""
     return evaluate(length, values)

@@ -14,7 +14,8 @@ from axiomjit.scale.partitions import Partition
 class Blocks(Record):
     """An argument in blocks: its name, dtype size in bytes, and the partition of each dimension.
 
-    A dimension of one block has None; `shape` has its length then, None where that is not known.
+    In `partitions`, None stands for a dimension of one block. `shape` has the lengths of the
+    dimensions; None stands for a length that is not known.
     """
 
     name: str
@@ -23,7 +24,7 @@ class Blocks(Record):
     partitions: tuple[Partition | None, ...]
 
     def bytes_if_whole(self, axes: Sequence[int]) -> int | None:
-        """Bytes of the largest block if axes were one block each; None if lengths are unknown."""
+        """Bytes of the largest block if `axes` had one block each; None if a length is unknown."""
         lengths = [
             n if d in axes or cut is None else _largest(cut)
             for d, (n, cut) in enumerate(zip(self.shape, self.partitions, strict=True))
@@ -41,7 +42,7 @@ Arguments = Mapping[int, Blocks]
 
 
 def source_of(node: Node, axis: int, arguments: Arguments) -> tuple[Blocks, int] | None:
-    """The argument, and its axis, that a dimension of a value comes from; None if there is none."""
+    """The argument and the argument's axis from which a dimension of a value comes, or None."""
     for _ in range(10_000):
         if isinstance(node, Input):
             found = arguments.get(node.position)
@@ -64,7 +65,7 @@ def _below(op: Op, axis: int) -> tuple[Node, int] | None:
 
 
 def operation_of(node: Node) -> str:
-    """An operation as messages name it."""
+    """The name of an operation in messages."""
     if not isinstance(node, Op):
         return "the call"
     if node.fold is not None and node.primitive.name == "view":
@@ -109,7 +110,7 @@ def other_blocks(
     op: Node, first: tuple[Node, int], second: tuple[Node, int], cuts: Sequence[Partition],
     arguments: Arguments,
 ) -> AxiomError:  # fmt: skip
-    """The error for operands that are cut in different ways along one axis."""
+    """The error for operands that are cut into different blocks along one axis."""
     asked = f"{operation_of(op)} of operands in blocks"
     one, two = (source_of(node, d, arguments) for node, d in (first, second))
     shown = [
@@ -137,7 +138,7 @@ def _chunks(partition: Partition) -> str:
 
 
 def unknown_lengths(op: Node, operand: Node, axis: int, arguments: Arguments) -> AxiomError:
-    """The error for an operation that needs lengths of blocks that are not known."""
+    """The error for an operation that needs unknown lengths of blocks."""
     source = source_of(operand, axis, arguments)
     name, own = ("the value", axis) if source is None else (source[0].name, source[1])
     return GraphValueError(
@@ -158,5 +159,5 @@ def too_thin(name: str, axis: int, depth: int, cut: Partition) -> AxiomError:
 
 
 def refused(asked: str, seen: str, instead: str, node: Node | None = None) -> AxiomError:
-    """The error for what stages never do."""
+    """The error for an operation that no stage can run."""
     return GraphTypeError(asked, seen, instead, None if node is None else origin(node))

@@ -13,7 +13,7 @@ from axiomjit.scale.stages import Stage, demands
 def report_text(
     classified: Classified, stages: tuple[Stage, ...], arguments: Arguments, values: Values
 ) -> str:
-    """The report of a call: for each operation and axis its class, then the stages."""
+    """The report of a call: the class of each axis of each operation, then the stages."""
     lines = ["axes"]
     for one in classified.classes:
         where = origin(one.operation)

@@ -1,4 +1,4 @@
-"""Cuts a classified graph into stages: the values that one task per block makes together."""
+"""Cuts a classified graph into stages; in a stage, one task per block computes several values."""
 
 from __future__ import annotations
 
@@ -23,9 +23,11 @@ from axiomjit.symbolic.index_maps import Affine
 
 
 class Span(Record):
-    """The part of a cut dimension that a block needs of a value, around the block's own part.
+    """The part of a cut dimension that a block needs of a value.
 
-    From `low` in front of the block of grid axis `grid` to `high` behind it, within `place`.
+    The part starts `low` elements after the start of the block along the grid axis `grid` (before
+    the start, if `low` is negative), and ends `high` elements after the block's end. Only elements
+    in `place` belong to the part.
     """
 
     grid: int
@@ -35,17 +37,17 @@ class Span(Record):
 
     @property
     def is_plain(self) -> bool:
-        """True if it is exactly the block."""
+        """True if the span is exactly the block."""
         return not self.low and not self.high and self.place.is_whole
 
     def widened(self, other: Span) -> Span:
-        """A span that has both."""
+        """The smallest span that contains this span and another one."""
         return self.replace(low=min(self.low, other.low), high=max(self.high, other.high))
 
 
 Spans = tuple[Span | None, ...]
 Key = tuple[Node, tuple[tuple[int, int] | None, ...]]
-"""A value, and for each of its dimensions the grid axis, and the origin in it."""
+"""A value, and for each dimension of the value the grid axis and the origin, or None."""
 
 
 def key_of(node: Node, spans: Spans) -> Key:
@@ -54,9 +56,10 @@ def key_of(node: Node, spans: Spans) -> Key:
 
 
 class Target(Record):
-    """A value that a stage makes, with the grid axis of each iterator of its operation.
+    """A value that a stage computes, with the grid axis of each dimension or iterator.
 
-    A `partial` one is the state of a block's elements, of a fold that goes on across blocks.
+    If `partial` is true, the stage computes the state of a fold for the elements of one block, and
+    the states of all blocks are combined later.
     """
 
     node: Op
@@ -70,7 +73,7 @@ class Target(Record):
 
 
 class Stage(Record):
-    """Values made by one task per block of a grid, at one level."""
+    """Values that one task per block of a grid computes, at one level."""
 
     level: int
     partitions: tuple[Partition, ...]
@@ -88,7 +91,8 @@ class Stage(Record):
 def stages_of(classified: Classified, values: Values) -> tuple[Stage, ...]:
     """The stages of a classified graph, in the order of their levels.
 
-    Targets of one grid that read a common value at the same blocks are one stage.
+    Targets of one level, with equal partitions, are in one stage if they read equal blocks of a
+    common value.
     """
     made: list[Stage] = []
     for target, partitions in _targets(classified):
@@ -105,7 +109,7 @@ def stages_of(classified: Classified, values: Values) -> tuple[Stage, ...]:
 
 
 def _targets(classified: Classified) -> Iterator[tuple[Target, tuple[Partition, ...]]]:
-    """The values that tasks make: results, and cuts that are no slices or joins."""
+    """The values that tasks compute: results, and cuts except slices, joins and parts."""
     results = dict.fromkeys(classified.graph.outputs)
     nodes = (one for node in classified.graph.nodes for one in (classified.totals.get(node), node))
     for node in nodes:
@@ -128,7 +132,7 @@ def _joined(
     classified: Classified,
     values: Values,
 ) -> Stage | None:
-    """The stage with one more target; None if they have no block in common."""
+    """The stage with one more target; None if stage and target read no block in common."""
     if len(partitions) != len(stage.partitions):
         return None
     if not partitions:
@@ -146,7 +150,7 @@ def _joined(
 
 
 def is_leaf(node: Node, level: int, classified: Classified) -> bool:
-    """True if a stage of this level reads a value from an array, and does not compute it."""
+    """True if a stage of this level reads a value from an array, and does not compute the value."""
     is_cut = node in classified.cuts and classified.levels[node] < level
     return is_cut or isinstance(node, Input | Constant)
 
@@ -154,7 +158,7 @@ def is_leaf(node: Node, level: int, classified: Classified) -> bool:
 def inner_iterators(
     op: Op, target: Target | None, spans: Spans, classified: Classified
 ) -> list[Span | None]:
-    """The span of each iterator of an operation, given those of its result."""
+    """The span of each iterator of an operation, given the spans of the result."""
     places = classified.iterators[op]
     if target is not None and target.partial:
         return [
@@ -167,7 +171,7 @@ def inner_iterators(
 
 
 def _written_spans(op: Update, spans: Spans, places: Sequence[Place | None]) -> list[Span | None]:
-    """The spans of what an update writes, those of the version that it makes known."""
+    """The spans of the iterators of a write, given the spans of the storage after the write."""
     found: list[Span | None] = [None] * len(places)
     for d, function in enumerate(op.maps[0]):
         for k, _ in function.terms:
@@ -221,8 +225,8 @@ def _of_uncut(
 ) -> Span | None:
     """The span of a dimension that is not cut, where an iterator of blocks walks it.
 
-    Arrays in memory are cut where they have the length of the cut dimension. Values that the block
-    makes itself, as of positions along an axis, are made for the block alone.
+    An array in memory is cut if it has the length of the cut dimension. A value that the task
+    computes itself is computed for the block alone.
     """
     if len(function.terms) != 1:
         return None
@@ -240,7 +244,7 @@ def _of_uncut(
 
 
 def _is_pointwise(node: Node) -> bool:
-    """True if each element of a value is computed for itself."""
+    """True if each element of a value is computed independently of the other elements."""
     if not isinstance(node, Op) or isinstance(node, Update) or node.regions:
         return False
     library = isinstance(node.primitive, LibraryOperation) or node.primitive is GATHER
@@ -250,9 +254,9 @@ def _is_pointwise(node: Node) -> bool:
 def demands(
     classified: Classified, targets: Sequence[Target], values: Values
 ) -> tuple[Mapping[Key, Spans], dict[Key, None]]:
-    """The spans of all values that a stage computes or reads, and the keys of those it reads.
+    """The spans of all values that a stage computes or reads, and the keys of the read values.
 
-    Of several readers of a value at the same blocks, all are served by one span.
+    If several operations read a value at the same blocks, one span covers all these reads.
     """
     found: dict[Key, Spans] = {}
     own = {target.node: target for target in targets}
@@ -289,7 +293,7 @@ def demands(
 
 
 def _with_block(spans: Spans) -> Spans:
-    """Spans that have at least the block itself, as the blocks of arrays do."""
+    """The spans, widened to include the block itself, since arrays consist of whole blocks."""
     return tuple(
         None if one is None else one.replace(low=min(one.low, 0), high=max(one.high, 0))
         for one in spans

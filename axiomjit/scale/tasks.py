@@ -1,4 +1,4 @@
-"""What a task of a stage runs: the graph of a block, compiled once per process."""
+"""The function that a task of a stage runs: the graph of a block, compiled once per process."""
 
 from __future__ import annotations
 
@@ -21,19 +21,20 @@ from axiomjit.scale.tokens import token_of
 from axiomjit.symbolic.dims import Dim, Symbol, evaluate, symbols_in
 
 MOST_PROGRAMS: Final = 512
-"""The most programs of tasks that a process keeps."""
+"""The largest number of programs of tasks that a process keeps."""
 State = tuple[np.ndarray, ...] | None
-"""The state of a fold in a block; None without elements."""
+"""The state of a fold in a block; None if the block has no elements and the fold no identity."""
 
 
 class Program(Record):
-    """What a task computes.
+    """The program that a task runs.
 
-    `slots` has for each input the position that it is, None for a block. `lengths` are known in
-    every block; `measured` has, for the symbol of a block's length, the input and dimension that
-    have it; `positions` the number of the input with ranges by grid axis. `partial` says which
-    targets are states, `needs_elements` which of them have none of no element; `used` are the
-    symbols of the graph.
+    `slots` has one entry per input: a position of the block, or None if the input is a block.
+    `lengths` has the symbols whose values are equal in every block. `measured` has, for the symbol
+    of each block length, an input and a dimension with this length. `positions` has, for each grid
+    axis, the number of the input with the ranges of blocks. `partial` is true for targets that are
+    states. `needs_elements` has, for each target that has no state without elements, the number of
+    elements. `used` has the symbols of the graph.
     """
 
     graph: Graph
@@ -53,12 +54,12 @@ _programs: Final[BoundedTable[str, Program]] = BoundedTable(limit=MOST_PROGRAMS)
 
 
 class BlockTask:
-    """A function of blocks that runs a program; small to pickle, and equal by its token."""
+    """A function of blocks that runs a program; Dask compares such functions by their tokens."""
 
     __slots__ = ("_packed", "token")
 
     def __init__(self, token: str, packed: bytes) -> None:
-        """Take the token and the compressed pickle of a program."""
+        """Store the token and the compressed pickle of a program."""
         self.token, self._packed = token, packed
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -82,7 +83,7 @@ class BlockTask:
         return found
 
     def __call__(self, *blocks: Any) -> Any:
-        """The targets of a block: an array or state, or a list where there are several."""
+        """The targets of a block: an array or a state, or a list if there are several targets."""
         program = self.program
         given = [_only(block) for block in blocks]
         taken = iter(given)
@@ -120,9 +121,9 @@ def block_task(block: BlockGraph, values: Values, partial: Sequence[bool],
         block: The graph of a block.
         values: The values of the symbols of whole lengths.
         partial: For each target, True if it is a state.
-        needs_elements: For each target, True if its fold has no state of no elements.
-        names: The names of the inputs, for errors.
-        grids: The grid axes whose ranges are further inputs, in this order.
+        needs_elements: For each target, True if its fold has no state without elements.
+        names: The names of the inputs, for error messages.
+        grids: The grid axes whose ranges the task gets behind the other inputs, in this order.
     """
     measured: dict[Symbol, tuple[int, int]] = {}
     for place, one in enumerate(block.inputs):
@@ -152,7 +153,7 @@ def block_task(block: BlockGraph, values: Values, partial: Sequence[bool],
 
 
 def _only(block: Any) -> Any:
-    """A block, out of the lists in which Dask passes it where an axis has one block."""
+    """The block in nested lists of length 1, in which Dask passes a block of contracted axes."""
     while type(block) is list:
         (block,) = block
     return block

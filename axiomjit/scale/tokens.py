@@ -1,4 +1,4 @@
-"""SHA-256 of graphs and of all that is computed from them, equal in every process."""
+"""SHA-256 of graphs and of values made from graphs; the hashes are equal in every process."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def token_of(*values: object) -> str:
 
 
 def _parts(value: Any, seen: dict[object, int]) -> Iterable[str]:
-    """The texts of a value; a node that came before is its number."""
+    """Yield the texts of a value; the text of a node that occurred before is its number."""
     if isinstance(value, Graph):
         # operands before users, so that long chains do not recurse
         for node in value.nodes:
@@ -75,7 +75,7 @@ def _content(value: Any, seen: dict[object, int]) -> Iterable[str]:
 
 
 def _of_object(value: Any, seen: dict[object, int]) -> Iterable[str]:
-    """The name of a function or class; the class and the state of another object."""
+    """Yield the name of a function or class, or the class and the state of another object."""
     name = getattr(value, "__qualname__", None)
     if name is not None:
         yield f"{getattr(value, '__module__', '')}.{name}"

@@ -1,8 +1,9 @@
-"""The accesses of serial loops, with a position in each dimension of their storage.
+"""The accesses to memory in serial loops, as a position in each dimension of the storage.
 
-An index of the loop IR counts elements; positions in rows and columns are found again by dividing
-it by the strides. They are right if each but the first is surely within its dimension, or has a
-stride that is a number of the call, which no position names.
+An index of the loop IR counts elements from the start of the storage. The position in each
+dimension is found by dividing the index by the strides, the largest stride first. The positions are
+correct if each position after the first one is known to be within its dimension. Dimensions whose
+stride is a number of the call need no such check, because no position may contain that number.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ from axiomjit.symbolic.index_maps import magnitude
 from axiomjit.symbolic.index_ranges import IndexRange
 
 OF_CALL: Final = (STRIDE, BACKWARD)
-"""The kinds of strides that are numbers of the call."""
+"""The kinds of strides whose values are known only in a call."""
 MAX_DIVISIONS: Final = 32
-"""The most terms of an index that are divided by a stride."""
+"""The largest number of terms of an index that are divided by a stride."""
 
 
 class Accessed(Record):
@@ -44,12 +45,13 @@ class Accessed(Record):
 def accesses_in(
     body: Sequence[Stmt], around: Sequence[IndexRange], inner: Sequence[IndexRange] = ()
 ) -> Iterator[Accessed]:
-    """The accesses of memory in statements, also in loops inside; cells of the kernel have none.
+    """The accesses to arrays in statements, inner loops included; cells of the kernel do not count.
 
     Args:
         body: The statements of a loop.
-        around: The ranges of the indices of this loop and of loops around it, outermost first.
-        inner: The ranges of loops between this loop and the statements.
+        around: The ranges of the indices of this loop and of the loops around this loop, outermost
+            first.
+        inner: The ranges of the loops between this loop and the statements.
     """
     for stmt in body:
         if isinstance(stmt, Load | Store):
@@ -69,7 +71,7 @@ def range_of(loop: For) -> IndexRange:
 def access_of(
     stmt: Load | Store, around: Sequence[IndexRange], inner: Sequence[IndexRange] = ()
 ) -> Access:
-    """The access of a load or store inside loops with these ranges."""
+    """The access of a load or store inside loops with the ranges `around` and `inner`."""
     gathered: list[IndexRange] = []
     place = positions(stmt.buffer, stmt.index, (*around, *inner), gathered)
     return Access(place, (*inner, *gathered))
@@ -78,9 +80,9 @@ def access_of(
 def positions(
     storage: Storage, index: Index, ranges: Sequence[IndexRange], gathered: list[IndexRange]
 ) -> tuple[Dim, ...] | None:
-    """The position of an element in each dimension; None if it is not known.
+    """The position of an element in each dimension; None if a position is not known.
 
-    Computed positions are numbers from 0 to the end of their dimension; `gathered` gets them.
+    A gathered position is any number within its dimension; its range is appended to `gathered`.
     """
     rest = index.offset
     by_stride = dict(zip(storage.strides, storage.shape, strict=True))
@@ -103,9 +105,10 @@ def positions(
 def _divided_by(
     rest: Dim, storage: Storage, order: Sequence[int], ranges: Sequence[IndexRange], is_first: bool
 ) -> dict[int, Dim] | None:
-    """The positions in these dimensions, by dimension, whose sum in elements is `rest`.
+    """The positions in the dimensions `order`, by dimension, which together give the index `rest`.
 
-    `n - 1 - i` in a row of n elements looks like the next row: its quotient is one too large.
+    The quotient may be wrong by one: for the index `n - 1 - i` in a row of n elements, the quotient
+    by n is 1 instead of 0. So the next smaller and the next larger quotient are tried, too.
     """
     if not order:
         return {} if rest.constant == 0 else None
@@ -121,7 +124,7 @@ def _divided_by(
 
 
 def _is_within(position: Dim, storage: Storage, d: int, ranges: Sequence[IndexRange]) -> bool:
-    """True if a position is surely within its dimension, or needs not be, to be the only one."""
+    """True if a position is known to be within dimension d, or if its stride is in `OF_CALL`."""
     stride = symbol_of(storage.strides[d])
     if stride is not None and stride.kind in OF_CALL:
         return True
@@ -135,7 +138,7 @@ def is_inside(position: Dim, length: Dim, ranges: Sequence[IndexRange]) -> bool:
 
 
 def divided(length: Dim, by: Dim) -> tuple[Dim, Dim]:
-    """Quotient and rest of a division of polynomials, term by term."""
+    """The quotient and the rest of a division of polynomials, term by term."""
     quotient = dim(0)
     if not by.terms:
         return quotient, length
@@ -150,7 +153,7 @@ def divided(length: Dim, by: Dim) -> tuple[Dim, Dim]:
 
 
 def _over(length: Dim, factors: tuple[Atom, ...]) -> Iterator[tuple[tuple[Atom, ...], int]]:
-    """The terms of a length that have these factors, without them."""
+    """The terms of a length that contain all of `factors`, with these factors removed."""
     for monomial, number in length.terms:
         left = list(monomial)
         for one in factors:
