@@ -218,8 +218,8 @@ def is_constant_along(node: Node, iterators: frozenset[int]) -> bool:
     """True if a value is known to be constant along the dimensions in `iterators`."""
     if not iterators or isinstance(node, Scalar):
         return True
-    if not isinstance(node, Op) or node.fold is not None or node.conditions or node.regions:
-        return False
+    if type(node) is not Op or node.fold is not None or node.conditions or node.regions:
+        return False  # an `Update`, for example, has other maps
     if type(node.primitive) is not Primitive or node.primitive is GATHER or not node.operands:
         return False
     for operand, index in zip(node.operands, node.maps, strict=True):
