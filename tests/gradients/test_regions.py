@@ -310,3 +310,18 @@ def test_wrong_adjoints_are_found(fault, monkeypatch):
     assert error_of(function) < 1e-6
     monkeypatch.setattr(owner, name, wrong)
     assert error_of(copying(function)) > 1e-3
+
+
+def test_a_sum_of_the_array_that_a_trip_writes():
+    """The adjoint of a trip zeroes an element, and then adds to all of them."""
+
+    def function(v):
+        v = v.copy()
+        for i in range(1, 9):
+            v[i] = v.sum() * 0.1
+        return v
+
+    v, w = np.arange(9.0), np.linspace(-1.0, 1.0, 9)
+    found = aj.vjp(function, v)[1](w)[0]
+    columns = [function(row) for row in np.eye(9)]  # the function is linear
+    np.testing.assert_allclose(found, np.array(columns) @ w, rtol=1e-12)
