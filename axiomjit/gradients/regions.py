@@ -31,18 +31,7 @@ from axiomjit.gradients.structures import Contributions, Wanted
 from axiomjit.gradients.transposes import ADD, Carried, Placeholder, zeros
 from axiomjit.graph import builder
 from axiomjit.graph.closing import Body, RegionRefused, close_bodies
-from axiomjit.graph.nodes import (
-    Graph,
-    Input,
-    Node,
-    Op,
-    Saved,
-    Scalar,
-    Token,
-    Update,
-    post_order,
-    root_of,
-)
+from axiomjit.graph.nodes import Graph, Input, Node, Op, Saved, Scalar, Token, root_of
 from axiomjit.graph.primitives import SAVE
 from axiomjit.graph.regions import (
     Cond,
@@ -394,6 +383,4 @@ def _replaced(old: Node, value: Node) -> Node:
     if root_of(value) is old:
         return value
     place = identity(len(old.shape))
-    newer = [n for n in post_order((value,)) if isinstance(n, Update) and root_of(n) is old]
-    # one chain of versions: a second write into `old` itself would be one into a copy
-    return update(newer[-1] if newer else old, place, value, place, old.shape)
+    return update(old, place, value, place, old.shape)

@@ -15,7 +15,6 @@ from axiomjit.graph.nodes import (
     base_of,
     post_order,
     rebuild,
-    rewrite,
     with_operands,
 )
 from axiomjit.graph.primitives import COPY, SAVE
@@ -67,20 +66,35 @@ def save_versions(graph: Graph, context: Context) -> Graph:
 
 
 def _with_one_successor(graph: Graph) -> Graph:
-    """The graph in which a version has at most one next version; other writes use copies."""
-    followed: Counter[Node] = Counter()
+    """The graph in which a version has at most one next version; other writes use copies.
 
-    def rule(node: Node) -> Node:
-        if isinstance(node, Written):
-            return after_region(node)
-        operands = list(node.children)
-        for k, old in enumerate(operands[: overwritten(node)]):
+    The versions of an input that the graph writes stay in the memory of the input.
+    """
+    followed: Counter[Node] = Counter()
+    own = _versions_of_inputs(graph)
+
+    def rule(node: Node, new: dict[Node, Node]) -> Node:
+        operands = [new[child] for child in node.children]
+        rebuilt = with_operands(node, operands)
+        if isinstance(rebuilt, Written):
+            return after_region(rebuilt)
+        for k, old in enumerate(node.children[: overwritten(node)]):
             followed[old] += 1
-            if followed[old] > 1:
-                operands[k] = _saved_copy(old, followed[old])
+            if own.get(old, node) is not node or (old not in own and followed[old] > 1):
+                operands[k] = _saved_copy(operands[k], followed[old])
         return with_operands(node, operands)
 
-    return rewrite(graph, rule)
+    return rebuild(graph, rule)
+
+
+def _versions_of_inputs(graph: Graph) -> dict[Node, Node]:
+    """The op that overwrites each version before the one that the graph writes to an input."""
+    found: dict[Node, Node] = {}
+    for node in graph.outputs[len(graph.results) :]:
+        while isinstance(node, Update):
+            found[node.operands[0]] = node.operands[1] if isinstance(node, Written) else node
+            node = node.operands[0]
+    return found
 
 
 def _saved_copy(node: Node, number: int = 0) -> Op:

@@ -208,7 +208,7 @@ def of_rules(square, pair):
 @pytest.mark.parametrize("kept", [regions.MOST_KEPT, 0])
 @pytest.mark.parametrize("name", ["parts", "arrays", "branches"])
 def test_given_derivatives_in_bodies(name, kept, monkeypatch):
-    """Those of functions with the same slopes; second ones are those of the trips one by one."""
+    """Given derivatives are those of a function with the same slopes, for orders 1 and 2."""
     monkeypatch.setattr(regions, "MOST_KEPT", kept)
 
     def square(x):
@@ -312,7 +312,7 @@ def test_wrong_adjoints_are_found(fault, monkeypatch):
     assert error_of(copying(function)) > 1e-3
 
 
-def test_a_sum_of_the_array_that_a_trip_writes():
+def test_a_compiled_sum_of_the_array_that_a_trip_writes():
     """The adjoint of a trip zeroes an element, and then adds to all of them."""
 
     def function(v):

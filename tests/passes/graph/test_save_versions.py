@@ -5,9 +5,16 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
-from axiomjit.graph.nodes import Op, post_order
+from axiomjit.base.dtypes import FLOAT
+from axiomjit.gradients.transposes import zeros
+from axiomjit.graph.builder import elementwise
+from axiomjit.graph.nodes import Graph, Input, Op, Token, Update, post_order, root_of
+from axiomjit.graph.primitives import PRIMITIVES
+from axiomjit.graph.storages import update
 from axiomjit.passes.graph.save_versions import save_versions
 from axiomjit.passes.ir.print_program import print_program
+from axiomjit.symbolic.dims import dim
+from axiomjit.symbolic.index_maps import identity
 from tests.passes.examples import example
 from tests.passes.graphs import (
     CONTEXT,
@@ -59,6 +66,18 @@ def test_how_many_copies_are_made(name):
     graph = save_versions(lower_until("save_versions", MAKERS[name]()), CONTEXT)
     ops = [node for node in post_order(graph.outputs) if isinstance(node, Op)]
     assert sum(op.primitive.name == "save" for op in ops) == SAVED[name]
+
+
+def test_the_version_that_is_written_into_an_input_stays_in_its_memory():
+    """Of two next versions of an input the one that is no result is made in a copy."""
+    length = (dim(4),)
+    x, whole = Input(FLOAT, 0, length, False, Token()), identity(1)
+    other = update(x, whole, zeros(FLOAT, length), whole, length)
+    last = update(x, whole, elementwise(PRIMITIVES["add"], other, x), whole, length)
+    graph = save_versions(Graph((x,), (last,), writes=(0,)), CONTEXT)
+    assert root_of(graph.outputs[0]) is x
+    copies = [n for n in post_order(graph.outputs) if isinstance(n, Update) and root_of(n) is not x]
+    assert [root_of(n).primitive.name for n in copies] == ["save"]
 
 
 @pytest.mark.parametrize("name", MAKERS)
