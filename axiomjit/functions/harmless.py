@@ -57,7 +57,7 @@ class Harmless(Record):
 
     @property
     def has_much_to_fuse(self) -> bool:
-        """True if the function has so many operations that lazy arrays may be faster."""
+        """True if the number of operations is large enough for lazy arrays to be faster."""
         return self.operations >= LEAST_OPERATIONS
 
 

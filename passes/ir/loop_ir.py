@@ -388,6 +388,10 @@ class LoopProgram(Record):
         return found
 
 
+Defining = Let | Load | ReadState | Select
+"""The statements that define a scalar, by its name."""
+
+
 def map_nests(program: LoopProgram, rule: Callable[[Nest], Nest]) -> LoopProgram:
     """Apply `rule` to each nest; return the same program if no nest changes."""
     steps = tuple(step if isinstance(step, LibraryCall) else rule(step) for step in program.steps)
@@ -492,7 +496,7 @@ def needed(body: tuple[Stmt, ...], value: str) -> tuple[Stmt, ...]:
     wanted = {value}
     found: list[Stmt] = []
     for stmt in reversed(body):
-        if isinstance(stmt, Let | Load | ReadState | Select) and stmt.name in wanted:
+        if isinstance(stmt, Defining) and stmt.name in wanted:
             wanted |= outer_values(stmt)
             found.append(stmt)
     return tuple(reversed(found))
@@ -501,7 +505,7 @@ def needed(body: tuple[Stmt, ...], value: str) -> tuple[Stmt, ...]:
 def outer_values(stmt: Stmt) -> set[str]:
     """The scalars that a statement and its bodies use but do not define."""
     every = walk((stmt,))
-    made = {s.name for s in every if isinstance(s, Let | Load | ReadState | Select)}
+    made = {s.name for s in every if isinstance(s, Defining)}
     picked = {part.value for s in every if isinstance(s, Select) for part in s.parts}
     return picked.union(*map(used, every)) - made
 

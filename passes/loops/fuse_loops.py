@@ -15,6 +15,7 @@ from axiomjit.passes.graph.choose_storage import MAX_SPLIT_STATEMENTS
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import (
     Alloc,
+    Defining,
     Fold,
     For,
     If,
@@ -24,7 +25,6 @@ from axiomjit.passes.ir.loop_ir import (
     Load,
     LoopProgram,
     Nest,
-    ReadState,
     Select,
     Stmt,
     Store,
@@ -615,7 +615,7 @@ def _may_merge(host: For, guest: For, within: bool) -> bool:
 
 def _depends(loop: For, between: list[Stmt]) -> bool:
     """True if a loop uses results of the statements between the host loop and this loop."""
-    made = {s.name for s in between if isinstance(s, Let | Load | ReadState | Select)}
+    made = {s.name for s in between if isinstance(s, Defining)}
     written = {s.buffer for s in between if isinstance(s, Store)}
     loads = (s for s in walk((loop,)) if isinstance(s, Load))
     return any(s.buffer in written for s in loads) or not made.isdisjoint(outer_values(loop))

@@ -8,14 +8,13 @@ from axiomjit.passes.ir.accesses import Accessed, access_of, accesses_in, is_ins
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import (
     OF_PROGRAM,
+    Defining,
     For,
     Leave,
     Let,
     Load,
     LoopProgram,
     Nest,
-    ReadState,
-    Select,
     Stmt,
     Store,
     When,
@@ -91,7 +90,7 @@ class _Hoisting:
     def statements(self) -> tuple[Stmt, ...]:
         """The statements moved before the loop, and the loop."""
         before, kept, runs = list[Stmt](), list[Stmt](), self.has_trips
-        own = {s.name for s in self.inside if isinstance(s, Let | Load | ReadState | Select)}
+        own = {s.name for s in self.inside if isinstance(s, Defining)}
         for stmt in self.loop.body:
             runs = runs and not isinstance(stmt, Leave | When)
             if self.may_move(stmt, own, runs):

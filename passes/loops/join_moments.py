@@ -16,6 +16,7 @@ from axiomjit.graph.reductions import WelfordFold
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import (
     Alloc,
+    Defining,
     Fold,
     For,
     Index,
@@ -25,7 +26,6 @@ from axiomjit.passes.ir.loop_ir import (
     LoopProgram,
     Nest,
     ReadState,
-    Select,
     State,
     Stmt,
     Store,
@@ -242,7 +242,7 @@ class _Rows(Record):
         names: dict[str, str] = {}
         body = (*self.before, *self.inner, *self.after)
         for stmt in body:
-            if isinstance(stmt, Let | Load | ReadState | Select):
+            if isinstance(stmt, Defining):
                 names[stmt.name] = f"{stmt.name}{suffix}"
             elif isinstance(stmt, Alloc):
                 names[stmt.state.name] = f"{stmt.state.name}{suffix}"

@@ -16,6 +16,7 @@ from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import (
     Alloc,
     Block,
+    Defining,
     Fold,
     For,
     If,
@@ -177,7 +178,7 @@ def _is_tiled(loop: For) -> bool:
 
 def _searches(loop: For, numbers: Iterator[int]) -> list[_Search]:
     """The searches for the positions that a loop folds; empty if one of them is impossible."""
-    made = {s.name: s for s in loop.body if isinstance(s, Let | Load | ReadState | Select)}
+    made = {s.name: s for s in loop.body if isinstance(s, Defining)}
     written = {s.buffer for s in loop.body if isinstance(s, Store)}
     searches = []
     for stmt in loop.body:

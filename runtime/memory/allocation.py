@@ -208,9 +208,9 @@ def recycled(make: Maker, shape: Sequence[int], dtype: np.dtype[Any]) -> Array:
 
 
 def with_recycling(function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
-    """What a function gives; arrays that NumPy makes in it have memory from the pool, if any.
+    """The result of a function whose new NumPy arrays get memory from the pool, if there is one.
 
-    So memory that is kept for compiled results is no second supply beside that of the system.
+    NumPy then uses the memory that is kept for compiled results, in place of more from the system.
     """
     pool = _Process.pool
     if pool is None or not config.pool_bytes:

@@ -9,7 +9,6 @@ where it has the program. Of every fourth function the derivative of the gradien
 import linecache
 import warnings
 from collections import Counter
-from contextlib import ExitStack
 from typing import NamedTuple
 from unittest.mock import patch
 
@@ -17,17 +16,13 @@ import numpy as np
 from scipy import special
 
 import axiomjit as aj
-from axiomjit.base.config import config
 from axiomjit.base.counters import stats
 from axiomjit.base.errors import FallbackWarning, GradientError
-from axiomjit.functions import loop_hooks
 from axiomjit.passes import pipeline
 from axiomjit.passes.ir.plan_ir import Plan
-from tests.generator import jax_twins
-from tests.generator.array_loops import FEWEST_TRIPS, shorter
+from tests.generator import array_loops, jax_twins
+from tests.generator.array_loops import shorter
 from tests.generator.gradient_programs import drawn
-from tests.generator.sequences import way
-from tests.passes.graphs import quiet
 
 SHARES = Counter()
 """The numbers of functions by what was compared; of those refused, by the reason."""
@@ -37,9 +32,9 @@ POINTS = 4
 LARGEST = 1e4
 CLOSE, ADJOINT, LIKE_JAX = 1e-6, 1e-11, 1e-9
 SECOND = 4
-"""Of this many functions the second derivative of one is compared."""
+"""The second derivative is compared for each function whose number is a multiple of this."""
 IN_JAX = 25
-"""Of this many functions one is compared with JAX, if it has it."""
+"""A function whose number is a multiple of this is compared with JAX, if JAX can run it."""
 
 
 @aj.custom_grad
@@ -149,7 +144,7 @@ def slope(total, point, scale=0.0):
 
 
 def failure(text, seed, number=0, in_jax=False, name="a program"):
-    """What is wrong with the gradient of a program, as text; None if nothing is."""
+    """The fault of the gradient of a program, as text; None for a right gradient."""
     for attempt in range(POINTS):
         point, names = point_of(seed, attempt)
         program = function_of(text, names, name)
@@ -251,7 +246,7 @@ def _unlike_jax(text, names, point, program):
 
 
 def run(case, number, name="a program"):
-    """What is wrong with a program, made short, as text; None if nothing is."""
+    """The shortest text of a failing program, with its fault; None if the program is right."""
     in_jax = case.in_jax and number % IN_JAX == 0
 
     def fails(text, seed):
@@ -275,13 +270,9 @@ def campaign(seed, first, count, name):
 
 
 def in_way(name):
-    """A context in which functions are run in one way, and short loops are regions."""
-    stack = ExitStack()
-    stack.enter_context(way(name))
-    stack.enter_context(quiet())
-    warnings.simplefilter("ignore", FallbackWarning)  # within the context of `quiet`
-    stack.enter_context(patch.object(config, "_fallback", "warn"))
-    stack.enter_context(patch.object(loop_hooks, "SHORT", FEWEST_TRIPS))
+    """The context of `array_loops`, without warnings; evaluated functions are not lowered."""
+    stack = array_loops.in_way(name)
+    warnings.simplefilter("ignore", FallbackWarning)  # until the filters of `quiet` are put back
     if name == "evaluated":
         stack.enter_context(patch.object(pipeline, "run_pipeline", _only_the_graph))
     return stack

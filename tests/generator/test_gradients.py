@@ -70,13 +70,13 @@ def _larger(node):
 
 
 def in_table(owner, name, key):
-    """What a fault in a row of a table replaces."""
+    """The arguments of `setattr` that scale the result of a row of a table."""
     table = getattr(owner, name)
     return owner, name, {**table, key: scaled(table[key])}
 
 
 def in_function(owner, name):
-    """What a fault in a function replaces."""
+    """The arguments of `setattr` that scale the result of a function."""
     return owner, name, scaled(getattr(owner, name))
 
 

@@ -165,7 +165,7 @@ REFERENCES = {
 
 
 def special_references():
-    """The same of the error functions and of SciPy's ufuncs, by the names of their rows."""
+    """The references of the error functions and of SciPy's ufuncs, by the names of their rows."""
     from scipy import special
 
     error = Reference(special.erf, ((-3.0, 3.0),), FAR)

@@ -49,12 +49,12 @@ def applied(name):
 
 
 def orders(count, *numbers):
-    """How often each of some operands is differentiated by."""
+    """For each operand, the number of derivatives by it."""
     return tuple(sum(k == number for number in numbers) for k in range(count))
 
 
 def wanted_of(reference, arrays, k, order):
-    """What `gradients_of` gives for operand k."""
+    """The reference value of the gradient that `gradients_of` returns for operand k."""
     count = len(arrays)
     if order == 1:
         return reference.derivative(arrays, orders(count, k))
@@ -231,7 +231,7 @@ MADE = {
     "cast": lambda x: x.astype("f4"),
     "number": lambda x: NodeArray(python_number(x[0].node)),
 }
-"""How values of identities are made that are no copies."""
+"""Functions that compute the values of primitives which are identities but no copies."""
 
 
 @pytest.mark.parametrize("name", IDENTITIES)

@@ -128,7 +128,7 @@ MATRICES = {
 
 
 FINE = {"rtol": 1e-11, "step": 0.02, "order": 6}
-"""How smooth functions are compared with differences."""
+"""The options of the comparison of a smooth function with differences."""
 
 
 @pytest.mark.parametrize("name", MATRICES)

@@ -27,7 +27,7 @@ def test_the_gradients_agree(name):
     [("l2", (0,), 0), ("l2", (0, 1), 0), ("rbf", (0, 1), 2), ("rbf", (2,), 2), ("bodies", (0,), 2)],
 )
 def test_no_array_of_pairs_has_their_dimensions(name, wanted, matrices):
-    """What is stored of pairs is one number for each, never a vector."""
+    """A temporary array has at most one number for each pair of points, never a vector."""
     program = PROGRAMS[name]
     gradient = axiomjit.value_and_grad(program.loss(np), argnums=wanted)
     storages = lowered(follow(gradient, *program.arguments(40))).loops.storages

@@ -238,7 +238,7 @@ def run(program):
 
 
 def failure(program):
-    """What differs from NumPy, as text; None if nothing does. A refusal is text in a list."""
+    """The difference from NumPy, as text; None without one; the text of a refusal in a list."""
     try:
         made = run(program)
     except Exception as error:

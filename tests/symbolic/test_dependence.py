@@ -61,7 +61,7 @@ PLANTED = {
 
 
 def sides(trips, first, second, scope=None):
-    """Whether the second access may meet the first one in a later trip, and the other way."""
+    """True if one access may meet the other in a later trip, for both orders of the accesses."""
     return trips.may_meet_later(first, second, scope), trips.may_meet_later(second, first, scope)
 
 

@@ -58,7 +58,7 @@ def short_loops_too(monkeypatch):
 
 
 def outcomes(name, change=None, n=18):
-    """What a program and Python do with positions after a change: results or an error."""
+    """The results or the error of a program and of Python, after each change of the positions."""
     function, make = PROGRAMS[name]
     found = []
     compiled = aj.jit(function)
