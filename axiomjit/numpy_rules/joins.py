@@ -47,7 +47,7 @@ from axiomjit.numpy_rules.shapes import (
 )
 from axiomjit.symbolic.data_dependent import assumed_equal, data_dependent_in
 from axiomjit.symbolic.dims import Dim, dim
-from axiomjit.symbolic.index_maps import iterator
+from axiomjit.symbolic.index_maps import is_computed_later, iterator
 
 
 def _nodes(arrays: Any, name: str) -> list[Node]:
@@ -217,12 +217,24 @@ def _roll(a: object, shift: Any, axis: AxisOption = None) -> Node:
 
 
 def _rolled(node: Node, shift: Any, axis: int) -> Node:
-    length = node.shape[axis]
-    if length == 0:
+    length, steps = node.shape[axis], dim(shift)
+    if steps.constant == 0 or length == 0:
         return builder.elementwise(COPY, node)
-    cut = -dim(shift) % length
+    cut = _first_after_shift(steps, length)
     ends = sliced(node, [axis], slice(cut, None)), sliced(node, [axis], slice(cut))
     return concatenate(ends, axis)
+
+
+def _first_after_shift(steps: Dim, length: Dim) -> Dim:
+    """The position of the element that comes first after a shift.
+
+    A guard takes the place of the remainder if the number of steps is known: both parts of the
+    result have lengths without a division then.
+    """
+    known = steps.constant
+    if known is None or is_computed_later(length, steps) or length < abs(known):
+        return -steps % length
+    return -steps if known < 0 else length - steps
 
 
 def _pad(array: object, pad_width: Any, mode: object = "constant", **options: Any) -> Node:

@@ -296,19 +296,19 @@ def resolved(length: Dim) -> Dim:
 
 
 def _least(left: Dim, right: Dim) -> Dim:
-    if _is_computed_later(left, right):
+    if is_computed_later(left, right):
         return smaller(left, right)
     return left if left <= right else right
 
 
-def _is_computed_later(left: Dim, right: Dim) -> bool:
+def is_computed_later(left: Dim, right: Dim) -> bool:
     """True if only the running program knows which of two lengths is smaller."""
     symbols = symbols_in(left, right)
     return any(symbol.kind in RUNTIME_KINDS or symbol.kind == INDEX for symbol in symbols)
 
 
 def _largest(left: Dim, right: Dim) -> Dim:
-    if _is_computed_later(left, right):
+    if is_computed_later(left, right):
         return larger(left, right)
     return right if left <= right else left
 

@@ -104,6 +104,13 @@ def test_operands_are_read_where_they_lie():
     assert total.cost.bytes_read == x.nbytes
 
 
+def test_known_shifts_have_parts_without_a_remainder():
+    rolled = axiomjit.jit(lambda x: np.roll(x, 1) + np.roll(x, -2))
+    for x in (X[0], X[0, :3], X[0, :2], X[0, :1], X[0, :0]):
+        np.testing.assert_array_equal(rolled(x), np.roll(x, 1) + np.roll(x, -2))
+    assert "floor" not in str(rolled.lower(X[0]).loops)
+
+
 def test_second_shape_compiles_nothing(memory_only):
     x = np.ones((60, 70))
     function = axiomjit.jit(around)
