@@ -217,3 +217,7 @@ class HeuristicScope(Scope):
         indices = (s for s in symbols_in(guard.left, guard.right) if s.kind == INDEX)
         if not data_dependent_in(guard.left, guard.right) and not any(indices):
             super().record(guard)
+
+
+class BodyScope(HeuristicScope):
+    """The scope in which the body of a loop is lowered: a decision counts once per trip."""

@@ -301,9 +301,9 @@ def _least(left: Dim, right: Dim) -> Dim:
     return left if left <= right else right
 
 
-def is_computed_later(left: Dim, right: Dim) -> bool:
-    """True if only the running program knows which of two lengths is smaller."""
-    symbols = symbols_in(left, right)
+def is_computed_later(*lengths: Dim) -> bool:
+    """True if only the running program knows the values of these lengths."""
+    symbols = symbols_in(*lengths)
     return any(symbol.kind in RUNTIME_KINDS or symbol.kind == INDEX for symbol in symbols)
 
 

@@ -29,9 +29,9 @@ from axiomjit.graph.nodes import (
 from axiomjit.graph.primitives import GATHER, MATERIALIZE, PACKS, SAVE, STATE, UPDATE
 from axiomjit.graph.regions import overwritten
 from axiomjit.passes.ir.view_ir import Library
-from axiomjit.symbolic.data_dependent import data_dependent_in
-from axiomjit.symbolic.dims import Dim, Scope
-from axiomjit.symbolic.index_maps import IndexMap, compose, fixed, iterators_of
+from axiomjit.symbolic.data_dependent import BodyScope, data_dependent_in
+from axiomjit.symbolic.dims import Dim, Scope, bound, product
+from axiomjit.symbolic.index_maps import IndexMap, compose, fixed, is_computed_later, iterators_of
 
 MAX_REPEATED_WEIGHT: Final = 4
 """The largest cost, in additions, of a value that a broadcast computes again.
@@ -57,6 +57,8 @@ MAX_OPS: Final = 128
 """The largest number of ops in a kernel; more ops cost more compile time than they gain."""
 MAX_SPLIT_STATEMENTS: Final = 512
 """The largest number of statements of a kernel, after loops over joins are split at their parts."""
+MOST_POINTS_WITHOUT_CALL: Final = 2_048
+"""The largest number of multiplications of a product that loops compute without a library."""
 ALWAYS_STORED: Final = (*PACKS, SAVE, MATERIALIZE, UPDATE)
 """The primitives whose values are always stored."""
 
@@ -214,7 +216,7 @@ class _Choice:
         if isinstance(op.primitive, LibraryOperation):
             return Library(op.primitive, operand_iterators(op), origin(op))
         sides = _sides_of(op) if self.calls and _is_product(op) else None
-        if sides is None:
+        if sides is None or self._is_small(op):
             return None
         computed = [isinstance(child, Op) for child in op.operands]
         left, right = map(set, sides)
@@ -224,6 +226,20 @@ class _Choice:
             if matrix or points < MIN_LIBRARY_WORK or not is_inexact(op.dtype):
                 return None
         return Library(MATRIX_PRODUCT, sides)
+
+    def _is_small(self, op: Op) -> bool:
+        """True if loops compute a product in less time than a call of a library takes.
+
+        Outside bodies of loops a call costs too little for a program of its own for small lengths:
+        there only known lengths decide.
+        """
+        points = product(op.extents)
+        if points.constant is not None:
+            return points.constant <= MOST_POINTS_WITHOUT_CALL
+        if not isinstance(self.scope, BodyScope) or is_computed_later(points):
+            return False
+        with bound(self.scope):
+            return points <= MOST_POINTS_WITHOUT_CALL
 
     def _points(self, op: Op) -> int:
         return math.prod(map(self.scope.value, op.shape))

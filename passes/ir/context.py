@@ -9,7 +9,7 @@ from axiomjit.base.records import Record
 from axiomjit.base.target import ChosenTarget
 from axiomjit.graph.nodes import Graph
 from axiomjit.graph.regions import Loop, Region
-from axiomjit.symbolic.data_dependent import HeuristicScope
+from axiomjit.symbolic.data_dependent import BodyScope
 from axiomjit.symbolic.dims import Dim, Scope, evaluate
 from axiomjit.symbolic.index_ranges import AnyTrip, IndexRange
 
@@ -44,7 +44,7 @@ def scope_of_body(region: Region, scope: Scope) -> Scope:
 
     The index has the value of the middle trip, by which passes decide about speed only.
     """
-    inner = HeuristicScope(scope)
+    inner = BodyScope(scope)
     if isinstance(region, Loop) and region.index is not None and region.trips is not None:
         trips = evaluate(region.trips, scope.values)
         inner.values = {**scope.values, region.index: max(trips // 2, 0)}

@@ -48,6 +48,23 @@ def test_each_region_is_one_nest(name):
     assert len(serial) == (2 if name == "thomas" else 1)
 
 
+def test_small_products_stay_in_the_kernel(memory_only):
+    def powers(a, n):
+        b = a
+        for _ in range(n):
+            b = a @ b
+            b = b / np.abs(b).max()
+        return b
+
+    compiled, costs = aj.jit(powers, strict=True), {}
+    for n in (5, 8, 12, 13, 20, 7):
+        a = np.random.default_rng(n).random((n, n))
+        assert np.allclose(compiled(a, 30), powers(a, 30))
+        costs[n] = compiled.lower(a, 30).cost.library_calls
+    assert costs == {5: 0, 7: 0, 8: 0, 12: 0, 13: 1, 20: 1}
+    assert compiled.cache_info().traced == 2
+
+
 def test_conditions_and_branches_stay_in_the_kernel():
     kinds = {type(s) for s in walk(lowered("bisection")._stages.loops.steps[-1].body)}
     assert {For, Leave, When} <= kinds or {Leave, When} <= {
