@@ -40,6 +40,7 @@ def reuse_storages(program: LoopProgram, context: Context) -> LoopProgram:
     users = _users(program.steps)
     free = [s for s in program.storages if s.role is ArrayRole.TEMPORARY and s not in shown]
     taken: dict[Storage, Storage] = {}
+    heirs: set[Storage] = set()
     for old in free:
         last = program.steps[users[old][-1]] if old in users else None
         if not isinstance(last, Nest) or old.name in program.updated:
@@ -47,10 +48,11 @@ def reuse_storages(program: LoopProgram, context: Context) -> LoopProgram:
         if any(_is_fixed(program.steps[k], old) for k in users[old]):
             continue
         for new in _stored_over(last, old):
-            if users[new][0] == users[old][-1] and new not in taken.values():
+            if users[new][0] == users[old][-1] and new not in heirs:
                 taken[old] = new
+                heirs.add(new)
                 break
-    return _renamed(program, taken) if taken else program
+    return _renamed(program, taken, users) if taken else program
 
 
 def _users(steps: Steps) -> dict[Storage, list[int]]:
@@ -118,13 +120,22 @@ def _is_alike(old: Storage, new: Storage) -> bool:
     return made and new is not old and old.tensor == new.tensor
 
 
-def _renamed(program: LoopProgram, taken: Mapping[Storage, Storage]) -> LoopProgram:
+def _renamed(
+    program: LoopProgram,
+    taken: Mapping[Storage, Storage],
+    users: Mapping[Storage, Sequence[int]],
+) -> LoopProgram:
     """The program with other storages in place of temporaries."""
+    found: dict[Storage, Storage] = {}
 
     def final(storage: Storage) -> Storage:
-        while storage in taken:
+        chain = []
+        while storage in taken and storage not in found:
+            chain.append(storage)
             storage = taken[storage]
-        return storage
+        last = found.get(storage, storage)
+        found.update(dict.fromkeys(chain, last))
+        return last
 
     def rule(stmt: Stmt) -> tuple[Stmt, ...]:
         if isinstance(stmt, Load | Store) and stmt.buffer in taken:
@@ -140,6 +151,9 @@ def _renamed(program: LoopProgram, taken: Mapping[Storage, Storage]) -> LoopProg
         )
         return step.replace(operands=operands, target=final(step.target))
 
+    steps = list(program.steps)
+    for k in {k for old in taken for k in users[old]}:
+        steps[k] = moved(steps[k])
     kept = tuple(s for s in program.storages if s not in taken)
     updated = program.updated | {final(new).name for new in taken.values()}
-    return program.replace(storages=kept, steps=tuple(map(moved, program.steps)), updated=updated)
+    return program.replace(storages=kept, steps=tuple(steps), updated=updated)
