@@ -31,7 +31,7 @@ from axiomjit.passes.ir.loop_ir import (
     Store,
 )
 from axiomjit.passes.ir.plan_ir import Plan
-from axiomjit.passes.ir.view_ir import ViewProgram
+from axiomjit.passes.ir.view_ir import ArrayRole, ViewProgram
 from axiomjit.passes.loops.block_folds import block_folds
 from axiomjit.passes.loops.estimate_cost import estimate_cost
 from axiomjit.passes.loops.fuse_loops import fuse_loops
@@ -143,6 +143,11 @@ has_long_operations: Final = either(
 """True if a loop has elementary functions, or operations that make all of it scalar code."""
 
 
+def has_temporaries(program: LoopProgram) -> bool:
+    """True if steps pass values on to later steps in memory."""
+    return any(storage.role is ArrayRole.TEMPORARY for storage in program.storages)
+
+
 def calls_region(program: LoopProgram) -> bool:
     """True if a step is a loop or branch of the program."""
     calls = (step.operation for step in program.steps if isinstance(step, LibraryCall))
@@ -175,6 +180,7 @@ PASSES: Final[tuple[Pass, ...]] = (
     OptionalPass(
         "loops.join_moments", lambda program: len(program.steps) > 1 and has_fold(program)
     ),
+    OptionalPass("loops.reuse_storages", has_temporaries),
     estimate_cost,
     OptionalPass("loops.cache_rows", folds_rows),
     OptionalPass("loops.tile_folds", folds_rows),

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.base.dtypes import DType, is_complex, is_inexact
+from axiomjit.base.dtypes import BOOL, HALF, SINGLE, DType, is_complex, is_inexact
 from axiomjit.base.errors import TraceError
 from axiomjit.gradients.cotangents import Cotangent
 from axiomjit.gradients.rules import ELEMENTWISE, Refused
@@ -28,6 +28,7 @@ from axiomjit.graph.contractions import Read
 from axiomjit.graph.nodes import Input, Node, Op, Scalar, base_of, is_view
 from axiomjit.graph.primitives import (
     CAST,
+    COPY,
     PRIMITIVES,
     PROD,
     SUM,
@@ -37,6 +38,7 @@ from axiomjit.graph.primitives import (
 )
 from axiomjit.graph.reductions import (
     StateFold,
+    folded_states,
     in_nodes,
     positions_along,
     running_fold,
@@ -44,7 +46,7 @@ from axiomjit.graph.reductions import (
 )
 from axiomjit.graph.shape_ops import flip, merge, padded, split
 from axiomjit.symbolic.dims import Dim, dim, in_body
-from axiomjit.symbolic.index_maps import identity
+from axiomjit.symbolic.index_maps import identity, iterator
 
 _MULTIPLY, _ADD = PRIMITIVES["multiply"], PRIMITIVES["add"]
 _EQUAL, _OR, _ISNAN = (PRIMITIVES[name] for name in ("equal", "logical_or", "isnan"))
@@ -89,21 +91,91 @@ def _conjugate(node: Node) -> Node:
 def _of_prod(op: Op, g: Cotangent, wanted: Wanted) -> Contributions:
     """The cotangent of a product's operand: `g` times all elements before and behind each one."""
     assert op.fold is not None
-    dtype = op.fold.state_dtype(op.dtype)
-    x = builder.cast(_read(op, 0), dtype)
-    lengths = op.extents[op.rank :]
-    if has_none(lengths):
+    wide = op.fold.state_dtype(op.dtype)
+    kept = SINGLE if op.dtype == HALF else op.dtype
+    if has_none(op.extents[op.rank :]):
         return {}
-    row = merge(x, [*[1] * op.rank, len(lengths)]) if len(lengths) > 1 else x
-    one = Scalar(dtype, dtype.type(1), False)
-    before = _shifted(_scan(PROD, row), one)
-    behind = flip(_shifted(_scan(PROD, flip(row, [op.rank])), one), [op.rank])
-    others = _conjugate(builder.elementwise(_MULTIPLY, before, behind))
-    if len(lengths) > 1:
-        others = split(others, op.rank, lengths)
-    here = _over(op, g)
-    here = here.times(builder.cast(others, here.value.dtype))
-    return {0: _masked(op, here)}
+
+    def others(row: Node) -> Node:
+        one = builder.broadcast_to(Scalar(kept, kept.type(1), False), row.shape)
+        return _times_behind(_conjugate(row), _conjugate(_scaled(row, one)))
+
+    def reduced(row: Node) -> Node:
+        return builder.fold(PROD, row, (len(row.shape) - 1,))
+
+    x = builder.cast(_read(op, 0), wide)
+    return {0: _masked(op, _spread(g, x, op.rank, reduced, others))}
+
+
+def _spread(
+    g: Cotangent,
+    x: Node,
+    rank: int,
+    reduced: Callable[[Node], Node],
+    factor: Callable[[Node], Node],
+) -> Cotangent:
+    """The cotangent at each element of x, from that of the fold of x.
+
+    Dimensions are folded one by one, the last one first: of each only a result per row is kept.
+
+    Args:
+        g: The cotangent of the result.
+        x: The folded elements.
+        rank: The number of dimensions that are not folded.
+        reduced: The fold of the last dimension.
+        factor: The derivative of that fold by each element.
+    """
+    last = len(x.shape) - 1
+    if last > rank:
+        g = _spread(g, reduced(x), rank, reduced, factor)
+    here = g.seen(lambda node: builder.view(node, identity(last), x.shape))
+    return here.times(builder.cast(factor(x), here.value.dtype))
+
+
+def _scaled(factors: Node, values: Node) -> Node:
+    """Each value of a row times the factors of all elements before it."""
+    d = len(factors.shape) - 1
+    return scan_states(scaling_fold(factors.dtype, values.dtype), [factors, values], (d,))[1]
+
+
+def _times_behind(factors: Node, values: Node) -> Node:
+    """Each value of a row times the factors of all elements behind it."""
+    d = len(factors.shape) - 1
+    made = _scaled(flip(factors, [d]), flip(values, [d]))
+    return builder.elementwise(COPY, flip(made, [d]))
+
+
+@lru_cache
+def scaling_fold(dtype: DType, kept: DType) -> StateFold:
+    """The fold of pairs: the product of all factors, and the last value times those before it.
+
+    The values have the dtype `kept`, in which they are stored.
+    """
+    product, _, factor, value = (Input(d, k, ()) for k, d in enumerate((dtype, kept) * 2))
+    scaled = builder.elementwise(_MULTIPLY, product, builder.cast(value, dtype))
+    outputs = builder.elementwise(_MULTIPLY, product, factor), builder.cast(scaled, kept)
+    return StateFold(outputs, (dtype.type(1), kept.type(1)), False, False, False)
+
+
+def _states_before(fold: StateFold, row: Node) -> Node:
+    """For each element of a row, the state of all elements before it; undefined for the first."""
+    first = builder.broadcast_to(Scalar(BOOL, np.True_, False), row.shape)
+    return scan_states(_with_state_before(fold), [row, row, first], (len(row.shape) - 1,))[1]
+
+
+@lru_cache
+def _with_state_before(fold: StateFold) -> StateFold:
+    """The fold of a state, the state of all of its elements but the last, and if there are none."""
+    (kind,) = fold.parts
+    state, _, _, other, before, alone = (
+        Input(d, k, ()) for k, d in enumerate((kind, kind, BOOL) * 2)
+    )
+    whole, part = (
+        builder.cast(in_nodes(fold.outputs, [state, one])[0], kind) for one in (other, before)
+    )
+    several = builder.elementwise(PRIMITIVES["less"], alone, alone)
+    outputs = whole, builder.elementwise(WHERE, alone, state, part), several
+    return StateFold(outputs, (fold.start[0], fold.start[0], np.False_), False, False, False)
 
 
 def has_none(lengths: Sequence[Dim]) -> bool:
@@ -180,8 +252,10 @@ def _of_running(op: Op, g: Cotangent, wanted: Wanted) -> Contributions:
 
 def _at_first(made: Node, first: Node, d: int) -> Node:
     """`made`, with the values of `first` at position 0 of dimension d."""
-    start = builder.elementwise(_EQUAL, positions_along(made.shape, (d,)), builder.as_node(0, "="))
-    return builder.elementwise(WHERE, start, first, made)
+    places = positions_along((made.shape[d],), (0,))
+    start = builder.elementwise(_EQUAL, places, builder.as_node(0, "="))
+    along = builder.view(start, (iterator(d),), made.shape)
+    return builder.elementwise(WHERE, along, first, made)
 
 
 def _from_the_end(partials: Sequence[Sequence[Node]], given: Sequence[Node], d: int) -> list[Node]:
@@ -254,6 +328,8 @@ def of_state(
     at = len(op.extents) - len(lengths)
     if has_none(lengths):
         return {}
+    if not scans and len(fold.parts) == 1:
+        return _of_scalar_state(op, given[0], derive)
     elements = [_row(_read(op, k), at, len(lengths)) for k in range(len(op.operands))]
     shape = elements[0].shape
     states = scan_states(_bare(fold), elements, (at,))
@@ -282,9 +358,29 @@ def of_state(
     return found
 
 
+def _of_scalar_state(op: Op, g: Cotangent, derive: Derive) -> Contributions:
+    """The adjoint of a fold with one value: d2 at each element, times d1 of all behind it."""
+    assert isinstance(op.fold, StateFold)
+    fold = _bare(op.fold)
+    (dtype,) = fold.parts
+
+    def factor(row: Node) -> Node:
+        before = _states_before(fold, row)
+        ((by_state,),), ((by_element,),) = _partials(fold, [0], [before, row], derive)
+        one = builder.broadcast_to(Scalar(dtype, dtype.type(1), False), row.shape)
+        values = _at_first(builder.cast(by_element, dtype), one, len(row.shape) - 1)
+        return _times_behind(builder.cast(by_state, dtype), values)
+
+    def reduced(row: Node) -> Node:
+        return folded_states(fold, [row], (len(row.shape) - 1,))[0]
+
+    return {0: _masked(op, _spread(g, _read(op, 0), op.rank, reduced, factor))}
+
+
 def _bare(fold: StateFold) -> StateFold:
     """The fold without its initial state, which is combined outside of the scan of the states."""
-    return StateFold(fold.outputs, fold.start, fold.commutative, fold.has_identity, False)
+    given = fold.outputs, fold.start, fold.commutative, fold.has_identity, False, fold.pullback
+    return StateFold(*given)
 
 
 def _row(node: Node, at: int, count: int) -> Node:

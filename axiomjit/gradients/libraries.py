@@ -115,6 +115,8 @@ def _of_call(
     if evaluate.part is not None:
         options["part"] = evaluate.part
     made = rule(NodeArray(g.settled()), NodeArray(op), first, *others, **options)
+    if isinstance(made, Refused):
+        return made
     return {k: Cotangent(node_of(made[k], op.operands[k])) for k in wanted if made[k] is not None}
 
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.base.dtypes import is_complex
+from axiomjit.base.dtypes import is_complex, part_dtype
 from axiomjit.base.records import Record
 from axiomjit.gradients.cotangents import Cotangent
 from axiomjit.gradients.rules import NO_PATH, Refused
@@ -149,6 +149,25 @@ def _interp(
     return np.where(x < xp[0], below, np.where(x > xp[-1], above, inner))
 
 
+def _unique(
+    g: Any,
+    y: Any,
+    x: Any,
+    axis: Any = None,
+    sorted: bool = True,
+    part: int | None = None,
+    **options: Any,
+) -> Any:
+    """The cotangent of a set's elements: equal ones share the cotangent of their value evenly."""
+    if axis is not None or not sorted:
+        return Refused("the unique rows of an array, or values that are not sorted")
+    flat = np.reshape(x, -1)
+    every = np.sort(flat)
+    first, end = (np.searchsorted(every, flat, side=side) for side in ("left", "right"))
+    shares = np.take(g, np.searchsorted(y, flat)) / (end - first).astype(part_dtype(x.dtype))
+    return (np.reshape(shares, x.shape),)
+
+
 _SETS: Final = Refused("a set of values, which has no derivative rule")
 _COUNTS: Final = Refused("a histogram, whose counts jump")
 _NAN: Final = Refused("a median or quantile that leaves out NaN")
@@ -162,8 +181,9 @@ ORDERS: Final[Mapping[Callable[..., Any], Any]] = {
     np.percentile: Twin(_percentile),
     np.interp: Twin(_interp),
     **dict.fromkeys((np.nanmedian, np.nanquantile, np.nanpercentile), _NAN),
-    **dict.fromkeys((np.unique_all, np.unique_counts, np.unique_inverse, np.unique_values), _SETS),
-    **dict.fromkeys((np.unique, np.union1d, np.intersect1d, np.setdiff1d, np.setxor1d), _SETS),
+    **dict.fromkeys((np.unique, np.unique_all, np.unique_counts, np.unique_inverse), _unique),
+    **dict.fromkeys((np.union1d, np.intersect1d, np.setdiff1d, np.setxor1d), _SETS),
+    np.unique_values: _SETS,
     **dict.fromkeys((np.histogram, np.histogram_bin_edges), _COUNTS),
     **dict.fromkeys(
         (np.argsort, np.argpartition, np.lexsort, np.searchsorted, np.digitize, np.isin), NO_PATH

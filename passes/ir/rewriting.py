@@ -123,6 +123,56 @@ def keeps_order(loop: For) -> bool:
     return loop.kind == "scatter"
 
 
+def flipped(loop: For) -> For:
+    """The loop with its iterations in the opposite order."""
+    name, last = loop.iterator, loop.extent - 1
+    return loop.replace(body=rewrite_body(loop.body, lambda s: (_from_end(s, name, last),)))
+
+
+def read_forward(host: Body, guest: Body) -> Iterator[Body]:
+    """Yield a perfect nest, flipped, if it reads from the end what `host` stores in order."""
+    stored: dict[Storage, set[Dim]] = {}
+    for stmt in walk(host):
+        if isinstance(stmt, Store):
+            stored.setdefault(stmt.buffer, set()).update(stride for _, stride in stmt.index.terms)
+    loads = [s for s in walk(guest) if isinstance(s, Load) and s.buffer in stored]
+
+    def is_backward(loop: For) -> bool:
+        steps = [(stored[s.buffer], dict(s.index.terms).get(loop.iterator)) for s in loads]
+        return all(s is not None and s not in known and s * -1 in known for known, s in steps)
+
+    def rule(stmt: Stmt) -> Body:
+        return (flipped(stmt) if isinstance(stmt, For) and is_backward(stmt) else stmt,)
+
+    turned = rewrite_body(guest, rule) if loads else guest
+    if turned != guest:
+        yield turned
+
+
+def _from_end(stmt: Stmt, iterator: str, last: Dim) -> Stmt:
+    """The statement with `last - iterator` in place of the iterator."""
+    if isinstance(stmt, Select):
+        parts = (
+            part.replace(bounds=tuple(_flipped_bound(b, iterator, last) for b in part.bounds))
+            for part in stmt.parts
+        )
+        return stmt.replace(parts=tuple(parts))
+    if not isinstance(stmt, Load | Store):
+        return stmt
+    offset, terms = stmt.index.offset, []
+    for name, stride in stmt.index.terms:
+        if name == iterator:
+            offset, stride = offset + stride * last, stride * -1
+        terms.append((name, stride))
+    return stmt.replace(index=stmt.index.replace(offset=offset, terms=tuple(terms)))
+
+
+def _flipped_bound(bound: Bound, iterator: str, last: Dim) -> Bound:
+    if bound.iterator != iterator:
+        return bound
+    return Bound(iterator, last + 1 - bound.high, last + 1 - bound.low)
+
+
 def walks_as_one(index: Index, outer: For, inner: For) -> bool:
     """True if one iteration of the outer loop covers as much memory as all of the inner loop."""
     strides = dict(index.terms)

@@ -41,6 +41,7 @@ from axiomjit.passes.ir.rewriting import (
     in_one_order,
     names_in,
     nested,
+    read_forward,
     rename_iterators,
     share_scalars,
     share_states,
@@ -434,6 +435,10 @@ def _join(first: Nest, second: Nest, shared: bool) -> Nest | None:
     if fused is None and shared:
         for host, guest in in_one_order(first.body, moved):
             fused = fused or _joined(host, guest)
+    if fused is None and shared and _plain_part(second) and not _plain_part(first):
+        for host, guest in ((first.body, moved), *in_one_order(first.body, moved)):
+            for turned in read_forward(host, guest):
+                fused = fused or _joined(host, turned)
     return fused
 
 

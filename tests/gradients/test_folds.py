@@ -67,6 +67,59 @@ def test_facts_of_products():
     np.testing.assert_allclose(second, [3, 5, 2])  # of the sum of x1 x2 + x0 x2 + x0 x1
 
 
+WEIGHTED = R.uniform(0.5, 2.0, (4, 3, 5)) * R.choice([-1, 1], (4, 3, 5))
+AXES = (None, 0, 1, 2, (0, 2), (1, 0), (1, 2))
+
+
+def other_factors(x, axes):
+    """For each element the product of the other ones along axes, by NumPy alone."""
+    made = np.empty(x.shape, x.dtype)
+    every = range(x.ndim)
+    axes = every if axes is None else (axes,) if isinstance(axes, int) else axes
+    for place in np.ndindex(x.shape):
+        row = x[tuple(slice(None) if d in axes else place[d] for d in every)].copy()
+        row[tuple(place[d] for d in every if d in axes)] = 1
+        made[place] = row.prod()
+    return made
+
+
+@pytest.mark.parametrize("axes", AXES)
+@pytest.mark.parametrize("zeros", [0, 1, 2])
+def test_gradients_of_products(axes, zeros):
+    x = WEIGHTED.copy()
+    x[1, 2, [3, 0][:zeros]] = 0
+    for code, tolerance in (("f8", 1e-14), ("f4", 1e-6), ("c16", 1e-14), ("c8", 1e-6)):
+        given = (x * (1 + 0.3j if code[0] == "c" else 1)).astype(code)
+        found = gradients_of(lambda x: np.prod(x, axis=axes).real, given)[0]
+        wanted = np.conj(other_factors(given.astype("c16"), axes))
+        assert found.dtype == given.dtype
+        size = abs(wanted).max()
+        np.testing.assert_allclose(
+            found, wanted if code[0] == "c" else wanted.real, atol=tolerance * size
+        )
+
+
+ROOTS = aj.Accumulator(None, np.hypot)
+MEMORY = {
+    "prod": (lambda x, axes: np.prod(x, axis=axes), ("f8", "f4", "c16", "c8")),
+    "user": (lambda x, axes: aj.fold(ROOTS, x, axes=axes), ("f8", "f4")),
+}
+
+
+@pytest.mark.parametrize("name", MEMORY)
+@pytest.mark.parametrize("axes", AXES)
+def test_folds_with_one_value_need_a_row_beside_the_gradient(name, axes, monkeypatch):
+    """The states stand in the gradient, until a fold from the end multiplies it in place."""
+    monkeypatch.setattr(aj.config, "disable", False)
+    function, codes = MEMORY[name]
+    for code in codes:
+        x = np.ones((40, 30, 50), code)
+        every = axes if axes is not None or name == "prod" else (0, 1, 2)
+        compiled = aj.jit(aj.grad(lambda x, axes=every: (function(x, axes).real ** 2).sum()))
+        cost = compiled.lower(x).cost
+        assert cost.temporary_bytes + cost.scratch_bytes < x.nbytes / 4  # results per row
+
+
 def test_ties_of_extremes_share_evenly():
     x = np.array([[1.0, 3.0, 3.0], [2.0, 2.0, 2.0]])
     found = gradients_of(lambda x: np.max(x, axis=1), x)[0]

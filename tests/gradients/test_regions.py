@@ -251,6 +251,19 @@ def test_conditions_differ_between_many_loops():
             aj.vmap(function)(np.stack([X, X]))
 
 
+def test_products_of_parts_that_differ_between_trips():
+    def products(x):
+        return aj.fori_loop(0, 9, lambda i, y: y + np.prod(x[: i + 1]), 0.0)
+
+    x = np.linspace(0.5, 1.5, 9)
+    x[4] = 0
+    running = np.cumprod(x)
+    wanted = [np.where(np.arange(9) < k, 0, running).sum() / x[k] for k in range(4)]
+    before, behind = running[3], 1 + np.cumprod(x[5:]).sum()
+    found = aj.grad(products)(x)
+    np.testing.assert_allclose(found, [*wanted, before * behind, 0, 0, 0, 0], rtol=1e-14)
+
+
 def test_refusals(golden):
     def nested(x):
         def trip(i, s):
@@ -259,7 +272,7 @@ def test_refusals(golden):
         return aj.fori_loop(0, 4, trip, x[0] ** 2 + 1)
 
     def products(x):
-        return aj.fori_loop(0, 9, lambda i, y: y + np.prod(x[: i + 1]), 0.0)
+        return aj.fori_loop(0, 9, lambda i, y: y + np.cumprod(x[: i + 1]).sum(), 0.0)
 
     messages = []
     for function in (nested, products):

@@ -47,7 +47,8 @@ def replaced(name, spoil):
 
 LOADING = """lower_to_loops block_folds join_moments center_blocks cache_rows search_blocks
 buffer_rows interleave_folds split_scans privatise_scatters limit_loops split_regions strip_mine
-lower_regions share_trips hoist_loads prove_positions insert_cancellation_checks"""
+lower_regions share_trips hoist_loads prove_positions reuse_storages
+insert_cancellation_checks"""
 ILLEGAL = dict.fromkeys(LOADING.split(), without(Load)) | {
     "compose_views": in_ops(lambda op: op.replace(rank=op.rank + 1)),
     "order_contractions": in_ops(lambda op: op.replace(maps=())),
@@ -318,6 +319,26 @@ def mask_ignored(op):
     )
 
 
+def one_storage_for_all(program):
+    """Temporaries that other iterations read later written over, too."""
+    (result,) = {view.storage for view in program.results}
+    old = [s for s in program.storages if s.role.is_temporary]
+
+    def rule(stmt):
+        found = isinstance(stmt, Load | Store) and stmt.buffer in old
+        return (stmt.replace(buffer=result),) if found else (stmt,)
+
+    made = in_statements(rule)(program)
+    kept = tuple(s for s in program.storages if s not in old)
+    return made.replace(storages=kept, updated=made.updated | {result.name})
+
+
+def both_ways(x):
+    """Running sums in both directions."""
+    y = np.cumsum(x)
+    return y + y[::-1]
+
+
 WRONG = {
     "compose_views": (in_ops(first_map_shifted), undone, [numbers(9)]),
     "order_contractions": (
@@ -360,6 +381,7 @@ WRONG = {
         lambda x: np.argmax(x, axis=1),
         [np.tile([1.0, 5.0, 2.0, 3.0, 4.0, 9.0, 7.0, 8.0, 6.0], (2, 1))],
     ),
+    "reuse_storages": (one_storage_for_all, both_ways, [numbers(9)]),
     "privatise_scatters": (spoiling.one_copy, spoiling.counted, [np.arange(30) % 7]),
     "split_scans": (spoiling.own_states, lambda x: np.cumsum(x), [numbers(33)]),
     "join_moments": (spoiling.sum_for_squares, np.var, [np.tile([2.0, -2.0], 10)]),

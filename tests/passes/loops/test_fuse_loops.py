@@ -11,7 +11,14 @@ from axiomjit.passes.ir.loop_ir import Load, Name, Nest, Store
 from axiomjit.passes.ir.rewriting import SharedScalars
 from axiomjit.passes.loops.fuse_loops import fuse_loops
 from tests.passes.examples import example, numbers
-from tests.passes.graphs import CONTEXT, before_and_after, follow, lower_until
+from tests.passes.graphs import (
+    CONTEXT,
+    before_and_after,
+    follow,
+    lower_until,
+    lowered,
+    run_plain_case,
+)
 
 
 @pytest.mark.parametrize("name", ["l2", "sums_and_map", "rows_and_columns", "centred", "product"])
@@ -46,6 +53,25 @@ def nests(function, *arguments):
 )
 def test_what_is_fused(function, shapes, count):
     assert nests(function, *[numbers(*shape) for shape in shapes]) == count
+
+
+@pytest.mark.parametrize(
+    ("function", "count"),
+    [
+        (lambda x, y: np.cumsum(x[:, ::-1], axis=1)[:, ::-1] * y, 1),
+        (lambda x, y: np.cumsum(x[::-1], axis=0)[::-1] * y, 1),
+        (lambda x, y: np.cumsum(x, axis=1)[:, ::-1] * y[:, ::-1], 1),
+        (lambda x, y: np.cumsum(x, axis=1)[::-1] * y, 1),
+        (lambda x, y: np.cumsum(x[:, ::-1], axis=1) + np.cumsum(y, axis=1)[:, ::-1], 2),
+        (lambda x, y: (t := np.cumsum(x, axis=1)) * t[:, ::-1], 2),
+    ],
+)
+def test_readers_of_scans_from_the_end_are_turned(function, count):
+    x, y = numbers(9, 8), numbers(9, 8) + 3
+    assert nests(function, x, y) == count
+    case = follow(function, x, y)
+    found = run_plain_case(case, lowered(case).plan, 2)
+    np.testing.assert_array_equal(found[0], function(x, y))
 
 
 def test_passed_on_temporaries_are_dropped():
