@@ -88,8 +88,8 @@ class Call:
             IndexError: the index is outside the array.
         """
         shape = None
-        if self.operation in (GET, SET) and not isinstance(self.args[1], Handle):
-            shape = self.args[0].facts.sample[self.args[1]].shape
+        if self.operation in (GET, SET):
+            shape = _selected_shape(self.args[0], self.args[1])
         return pattern_of(self.key), shape
 
     def written(self) -> tuple[int, ...]:
@@ -132,6 +132,21 @@ class Call:
             first += is_new
         target = ", ".join(names) if set(names) - {"_"} else ""
         return Statement(target, tuple(text.split(OPERAND)), tuple(read))
+
+
+def _selected_shape(array: Any, index: Any) -> tuple[int, ...]:
+    """The shape that an index selects, with no positions in place of arrays of positions and masks.
+
+    Raises:
+        IndexError: the index is outside the array.
+    """
+    parts: list[Any] = []
+    for one in index if type(index) is tuple else (index,):
+        if isinstance(one, Handle):
+            parts += [slice(0)] * (len(one._facts.shape) if one._facts.dtype.kind == "b" else 1)
+        else:
+            parts.append(one)
+    return array._facts.sample[tuple(parts)].shape  # type: ignore[no-any-return]
 
 
 def _is_array_of_number(operand: Any, results: Sequence[Result]) -> bool:

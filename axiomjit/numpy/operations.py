@@ -213,6 +213,8 @@ METHODS: Final[dict[str, Operation]] = {
 """The recorded methods of arrays, by name."""
 WRITES: Final = frozenset({FUNCTIONS[np.copyto], METHODS["fill"], SET, *IN_PLACE.values()})
 """The operations that write into their first operand."""
+ASKING: Final = frozenset({np.ndim, np.shape, np.size, np.iscomplexobj, np.isrealobj})
+"""The functions that only ask for the shape or the dtype of an array."""
 WRITING_FUNCTIONS: Final = frozenset(
     {np.put, np.place, np.putmask, np.fill_diagonal, np.put_along_axis, np.nan_to_num}
 )
