@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
+from axiomjit.base.dtypes import is_bool
 from axiomjit.numpy.facts import Facts
 from axiomjit.numpy.handles import Handle
 from axiomjit.numpy.operations import GET, SET, VIEWS, WRITES, Operation
@@ -143,7 +144,7 @@ def _selected_shape(array: Any, index: Any) -> tuple[int, ...]:
     parts: list[Any] = []
     for one in index if type(index) is tuple else (index,):
         if isinstance(one, Handle):
-            parts += [slice(0)] * (len(one._facts.shape) if one._facts.dtype.kind == "b" else 1)
+            parts += [slice(0)] * (len(one._facts.shape) if is_bool(one._facts.dtype) else 1)
         else:
             parts.append(one)
     return array._facts.sample[tuple(parts)].shape  # type: ignore[no-any-return]

@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from axiomjit.base.config import config
+from axiomjit.base.dtypes import is_bool, is_complex, is_integer, is_signed
 from axiomjit.numpy.facts import is_lazy_type
 from axiomjit.numpy.handles import Handle, Shared
 from axiomjit.numpy.segments import look
@@ -55,9 +56,9 @@ def recorded_index(array: Any, index: Any, made: Callable[..., Any], value: Any 
         return None
     arrays = [one for one in parts if isinstance(one, Handle)]
     dtype: Any = getattr(value, "dtype", array.dtype)
-    if dtype.kind == "c" != array.dtype.kind:
+    if is_complex(dtype) and not is_complex(array.dtype):
         return None  # NumPy warns each time
-    if any(one._facts.dtype.kind == "b" for one in arrays):
+    if any(is_bool(one._facts.dtype) for one in arrays):
         if len(arrays) > 1 or value is None or _shape(value):
             return None
     elif not _is_written_in_order(arrays, value) or not _fit(array._facts.shape, parts):
@@ -80,7 +81,7 @@ def _pays(array: Any, parts: Sequence[Any]) -> bool:
         if kind is list:
             counts.append(len(one))
         elif kind is np.ndarray or (kind is type(array) and not one._facts.is_number):
-            if one.dtype.kind == "b":
+            if is_bool(one.dtype):
                 return True
             counts.append(one.size)
     if not counts or not facts.shape:
@@ -115,7 +116,7 @@ def _part(value: Any, made: Callable[..., Any]) -> Any:
     if (
         (handle is None and kind is not np.ndarray)
         or not value.shape
-        or value.dtype.kind not in "iub"
+        or not (is_integer(value.dtype) or is_bool(value.dtype))
     ):
         raise _UnsuitedError
     if handle is None and not is_lazy_type(value.dtype):
@@ -193,5 +194,6 @@ def _are_within(positions: Any, length: int) -> bool:
     unsigned = positions.view(_UNSIGNED[positions.itemsize])  # negative ones become the largest
     if unsigned.max() < length:
         return True
-    is_signed = positions.dtype.kind == "i"
-    return bool(is_signed and -length <= positions.min() and positions.max() < length)
+    return bool(
+        is_signed(positions.dtype) and -length <= positions.min() and positions.max() < length
+    )

@@ -24,14 +24,12 @@ from axiomjit.base.error_states import (
     without_traps,
 )
 from axiomjit.base.errors import AxiomError
-from axiomjit.dispatch.jit import Jitted
-from axiomjit.functions.source_text import tell_text
+from axiomjit.base.locks import lazy_import
 from axiomjit.numpy.at_once import note_refused
 from axiomjit.numpy.numpy_texts import numpy_lines
 from axiomjit.numpy.operations import FUNCTIONS, UFUNC_METHODS, Operation
 from axiomjit.numpy.paths import State
 from axiomjit.numpy.statements import Writer
-from axiomjit.runtime.codegen.kernel_cache import KERNELS
 from axiomjit.runtime.memory.allocation import with_recycling
 
 COMPILE_S: Final = 0.05
@@ -110,7 +108,8 @@ class Program:
             except AxiomError as error:
                 self._refuse(error)
             else:
-                self.is_compiled = all(map(KERNELS.is_at_hand, kernels))
+                known = lazy_import("axiomjit.runtime.codegen.kernel_cache").KERNELS
+                self.is_compiled = all(map(known.is_at_hand, kernels))
 
     def _refuse(self, error: AxiomError) -> None:
         self.is_compiled, self._is_refused = False, True
@@ -124,7 +123,11 @@ class Program:
     def compiled(self) -> Any:
         """The function compiled by `jit`."""
         if self._jitted is None:
-            self._jitted = Jitted(_function(self.text, np), (), True)
+            jitted = lazy_import("axiomjit.dispatch.jit").Jitted
+            function = _function(self.text, np)
+            source = lazy_import("axiomjit.functions.source_text")
+            source.tell_text(function.__code__, self.text)
+            self._jitted = jitted(function, (), True)
         return self._jitted
 
 
@@ -132,9 +135,7 @@ def _function(text: str, functions: Any) -> Any:
     """The function that a text defines; in the text, `np` is the object `functions`."""
     space: dict[str, Any] = {"__name__": "segment", "np": functions}
     exec(compile(text, FILE_NAME, "exec"), space)
-    function = space["segment"]
-    tell_text(function.__code__, text)
-    return function
+    return space["segment"]
 
 
 def text_of(state: State, returned: Sequence[int], for_numpy: bool = False) -> str:
