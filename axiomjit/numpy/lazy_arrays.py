@@ -309,9 +309,9 @@ def run(operation: Operation, args: Sequence[Any], kwargs: Mapping[str, Any]) ->
         is_setting = operation.is_setting
         given = tuple(
             [_setting(one) if is_setting(k) else _handle(one) for k, one in enumerate(args)]
+            if operation is not GET and operation is not SET
+            else [*args[:2], *map(_handle, args[2:])]  # the index is as `recorded_index` gave it
         )
-        if operation is GET or operation is SET:
-            given = (given[0], args[1], *given[2:])
         named = {k: _setting(v) if is_setting(k) else _handle(v) for k, v in kwargs.items()}
         while True:
             try:

@@ -124,6 +124,17 @@ def test_planted_gathers_of_all_kinds_are_seen():
         assert recorded("x[i]", x=long, i=few)
 
 
+def test_pending_masks_do_not_end_a_segment():
+    x = wrap(numpy.ones(2 * config.lazy_from))
+    for _ in range(4):
+        before = axiomjit.stats()["segments"]
+        y = x * 2
+        y[y > 1] = 0
+        y[:4] = [1, 2, 3, 4]
+        assert numpy.asarray(y).sum() == 10
+    assert axiomjit.stats()["segments"] == before + 1
+
+
 def test_slices_with_numpys_integers_are_views():
     x = wrap(numpy.zeros(2 * config.lazy_from))
     for _ in range(3):
