@@ -8,6 +8,7 @@ the number of runs.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
 from typing import Any, Final
@@ -38,6 +39,8 @@ STATEMENT_S: Final = 0.004
 """The seconds to trace, lower and compile one statement."""
 LOWER_S: Final = 0.001
 """The seconds to trace and lower one statement."""
+_GATHER: Final = re.compile(r".*\n    v\d+ = v\d+\[[^\]]*\bv\d+\b[^\]]*\]\n    return .*\n")
+"""The text of a segment that only reads an array at positions: NumPy does so as fast as kernels."""
 MAX_PROGRAMS: Final = 2000
 FILE_NAME: Final = "<axiomjit.numpy segment>"
 
@@ -57,6 +60,7 @@ class Program:
         self.spent_s = 0.0
         self.is_compiled = self._is_refused = False
         self._was_lowered = False
+        self._is_gather = _GATHER.fullmatch(text) is not None
         self._lowering_s = LOWER_S * text.count("\n")
         self._estimate_s = COMPILE_S + STATEMENT_S * text.count("\n")
         self._plain = _function(in_numpy, functions)
@@ -97,7 +101,7 @@ class Program:
 
         The program is compiled before a run, when the results have no memory yet.
         """
-        if self._is_refused or config.disable:
+        if self._is_refused or config.disable or (self._is_gather and config.lazy_from):
             return
         if self.spent_s > self._estimate_s:
             self.compile()

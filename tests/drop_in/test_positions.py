@@ -118,6 +118,17 @@ def test_numpy_gathers_single_elements_of_stored_arrays():
     assert not recorded("(x * 2)[i % 7]", x=wrap(numpy.ones(2 * config.lazy_from)), i=few)
 
 
+@pytest.mark.parametrize(
+    ("text", "is_compiled"), [("table[rows]", False), ("table[rows] * 2.0", True)]
+)
+def test_gathers_alone_stay_in_numpy(text, is_compiled):
+    space = {"table": wrap(numpy.ones((4096, 64))), "rows": wrap(numpy.arange(4096))}
+    with way("compiled"), fresh_paths(4096, 200):
+        for _ in range(5):
+            numpy.asarray(eval(text, space))
+        assert axiomjit.explain_last().is_compiled is is_compiled
+
+
 def test_planted_gathers_of_all_kinds_are_seen():
     long, few = wrap(numpy.ones(64 * config.lazy_from)), numpy.arange(20)
     with patch.object(positions, "_pays", lambda array, parts: True):
