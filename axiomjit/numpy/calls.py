@@ -93,6 +93,10 @@ class Call:
             shape = _selected_shape(self.args[0], self.args[1])
         return pattern_of(self.key), shape
 
+    def gathers(self) -> bool:
+        """True if the call reads an array at positions."""
+        return self.operation is GET and len(self.operands) > 1
+
     def written(self) -> tuple[int, ...]:
         """The value numbers of the root arrays into whose memory the call writes."""
         targets = [self.args[0]] if self.operation in WRITES else []

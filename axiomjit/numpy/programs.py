@@ -8,7 +8,6 @@ the number of runs.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
 from typing import Any, Final
@@ -39,8 +38,6 @@ STATEMENT_S: Final = 0.004
 """The seconds to trace, lower and compile one statement."""
 LOWER_S: Final = 0.001
 """The seconds to trace and lower one statement."""
-_GATHER: Final = re.compile(r".*\n    v\d+ = v\d+\[[^\]]*\bv\d+\b[^\]]*\]\n    return .*\n")
-"""The text of a segment that only reads an array at positions: NumPy does so as fast as kernels."""
 MAX_PROGRAMS: Final = 2000
 FILE_NAME: Final = "<axiomjit.numpy segment>"
 
@@ -54,13 +51,18 @@ class Program:
         is_compiled: True if calls run compiled code.
     """
 
-    def __init__(self, text: str, in_numpy: str, functions: Any) -> None:
-        """Take the text to compile, and the text that NumPy runs, with `functions` as `np`."""
+    def __init__(
+        self, text: str, in_numpy: str, functions: Any, only_gathers: bool = False
+    ) -> None:
+        """Take the text to compile, and the text that NumPy runs, with `functions` as `np`.
+
+        A program that only gathers is not compiled, since NumPy gathers as fast as kernels.
+        """
         self.text = text
         self.spent_s = 0.0
         self.is_compiled = self._is_refused = False
         self._was_lowered = False
-        self._is_gather = _GATHER.fullmatch(text) is not None
+        self._only_gathers = only_gathers
         self._lowering_s = LOWER_S * text.count("\n")
         self._estimate_s = COMPILE_S + STATEMENT_S * text.count("\n")
         self._plain = _function(in_numpy, functions)
@@ -101,7 +103,7 @@ class Program:
 
         The program is compiled before a run, when the results have no memory yet.
         """
-        if self._is_refused or config.disable or (self._is_gather and config.lazy_from):
+        if self._is_refused or config.disable or (self._only_gathers and config.lazy_from):
             return
         if self.spent_s > self._estimate_s:
             self.compile()
@@ -163,12 +165,15 @@ def text_of(state: State, returned: Sequence[int], for_numpy: bool = False) -> s
 def program_of(state: State, returned: tuple[int, ...]) -> Program:
     """The program of a path; all paths with the same text share one program."""
     in_numpy = text_of(state, returned, for_numpy=True)
-    return _program(text_of(state, returned), in_numpy, _NUMPY_FUNCTIONS)
+    only_gathers = state.gathers and state.depth == 1
+    return _program(text_of(state, returned), in_numpy, _NUMPY_FUNCTIONS, only_gathers)
 
 
-def _program(text: str, in_numpy: str, functions: Any) -> Program:
+def _program(text: str, in_numpy: str, functions: Any, only_gathers: bool = False) -> Program:
     found = _programs.get(text)
-    return _programs.keep(text, Program(text, in_numpy, functions)) if found is None else found
+    if found is None:
+        found = _programs.keep(text, Program(text, in_numpy, functions, only_gathers))
+    return found
 
 
 def run_one(operation: Operation, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
