@@ -20,13 +20,11 @@ from axiomjit.base.locks import lazy_import as _lazy_import
 from axiomjit.base.locks import uncollected as _uncollected
 
 with _uncollected():
+    from axiomjit.base.libraries import INSTALLED as _INSTALLED
     from axiomjit.base.libraries import LIBRARIES as _LIBRARIES
     from axiomjit.base.libraries import Blocks as _Blocks
     from axiomjit.base.libraries import Library as _Library
-    from axiomjit.dispatch.jit import jit as jit
-    from axiomjit.dispatch.warm import spec as spec
     from axiomjit.functions.libraries import replaced_in as _replaced_in
-    from axiomjit.graph.execution import install as _install
 
 __version__ = "0.1.0"
 
@@ -123,12 +121,14 @@ if _TYPE_CHECKING:
     from axiomjit.dispatch.custom_gradients import stop_gradient as stop_gradient
     from axiomjit.dispatch.gradients import grad as grad
     from axiomjit.dispatch.gradients import value_and_grad as value_and_grad
+    from axiomjit.dispatch.jit import jit as jit
     from axiomjit.dispatch.pullbacks import hessian as hessian
     from axiomjit.dispatch.pullbacks import jacobian as jacobian
     from axiomjit.dispatch.pullbacks import jvp as jvp
     from axiomjit.dispatch.pullbacks import vjp as vjp
     from axiomjit.dispatch.pullbacks import vmap as vmap
     from axiomjit.dispatch.tensor_gradients import deriv as deriv
+    from axiomjit.dispatch.warm import spec as spec
     from axiomjit.functions.loop_functions import cond as cond
     from axiomjit.functions.loop_functions import fori_loop as fori_loop
     from axiomjit.functions.loop_functions import scan as scan
@@ -148,7 +148,7 @@ if _TYPE_CHECKING:
     from axiomjit.runtime.execution.workers import threads as threads
     from axiomjit.runtime.memory.allocation import trim as trim
 
-_IMPORTED = ("ShapeError", "SpecError", "config", "jit", "spec", "stats")
+_IMPORTED = ("ShapeError", "SpecError", "config", "stats")
 _MODULES = {
     "axiomjit.accumulators.accumulator": "Accumulator",
     "axiomjit.accumulators.elementwise": "elementwise",
@@ -176,8 +176,10 @@ _MODULES = {
     "axiomjit.descriptions": "descriptions",
     "axiomjit.dispatch.custom_gradients": "check_grad checkpoint custom_grad stop_gradient",
     "axiomjit.dispatch.gradients": "grad value_and_grad",
+    "axiomjit.dispatch.jit": "jit",
     "axiomjit.dispatch.pullbacks": "hessian jacobian jvp vjp vmap",
     "axiomjit.dispatch.tensor_gradients": "deriv",
+    "axiomjit.dispatch.warm": "spec",
     "axiomjit.graph.powers": "erf erfc",
     "axiomjit.interop.containers": "filled",
     "axiomjit.nn": "nn",
@@ -196,6 +198,7 @@ _MODULES = {
     "axiomjit.functions.loop_functions": "cond fori_loop scan while_loop",
     "axiomjit.transformers": "transformers",
 }
+_COMPILED = ("run", "lower", "chosen_orders", "add_native_entry", "limited_threads")
 _LATE = {name: module for module, names in _MODULES.items() for name in names.split()}
 # The modules of public names that are imported at the first use: not every program needs them.
 _SHOWN = ("descriptions", "errors", "notation", "numpy", "transformers")
@@ -227,7 +230,18 @@ def _by_names(name: str, *given: _Any) -> _Any:
     return vars(_interop("named_dimensions"))[name](*given)
 
 
-_install(lend=_lend, by_names=_by_names)
+def _compiled(name: str) -> _Any:
+    """A function of `graph.execution` that `dispatch` installs when it is imported."""
+
+    def call(*given: _Any) -> _Any:
+        _lazy_import("axiomjit.dispatch.programs")
+        return _INSTALLED[name](*given)
+
+    return call
+
+
+_INSTALLED.update(lend=_lend, by_names=_by_names)
+_INSTALLED.update({name: _compiled(name) for name in _COMPILED})
 _LIBRARIES["xarray"] = _Library(form=_of_xarray)
 _LIBRARIES["dask"] = _Library(
     blocks=_Blocks(

@@ -42,6 +42,8 @@ class Library(Record):
     blocks: Blocks | None = None
 
 
+INSTALLED: Final[dict[str, Any]] = {}
+"""The functions by which `graph.execution` runs graphs; later packages provide them."""
 LIBRARIES: Final[dict[str, Library]] = {}
 """The known libraries, by the first part of the module name; `axiomjit` registers the libraries."""
 

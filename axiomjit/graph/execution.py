@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.base.libraries import library_of
+from axiomjit.base.libraries import INSTALLED, library_of
 from axiomjit.base.locks import lazy_import
 from axiomjit.base.native_callable import NativeCallable
 from axiomjit.graph.nodes import Constant, Graph
 from axiomjit.symbolic.dims import Symbol
 
 Finish = Callable[[Sequence[np.ndarray]], Any]
-_installed: dict[str, Any] = {}
+_installed: Final = INSTALLED
 
 
 def install(**functions: Any) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 Operations on lazy arrays are recorded as a segment. When a value is needed, the segment runs as one
 compiled function. Mutation, views, types and errors are the same as in NumPy. May import `base`,
-`numpy_rules`, `functions`, `runtime.codegen`, `runtime.memory`, `dispatch`.
+`graph`, `functions`, `runtime.codegen`, `runtime.memory`, `dispatch`.
 """
 
 from types import ModuleType
@@ -19,7 +19,7 @@ from axiomjit.numpy.submodules import submodule as _submodule
 _complete()
 __all__ = list(_numpy.__all__)
 __version__ = _numpy.__version__
-globals().update({name: one for name, one in _REPLACED.items() if "." not in name})
+globals().update(_REPLACED)
 
 
 def __getattr__(name: str) -> Any:

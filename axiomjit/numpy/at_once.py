@@ -11,9 +11,8 @@ import numpy as np
 from axiomjit.base.config import config
 from axiomjit.base.counters import counter
 from axiomjit.base.errors import AxiomError, FallbackWarning, UnsupportedError
-from axiomjit.base.locks import new_lock
+from axiomjit.base.locks import lazy_import, new_lock
 from axiomjit.base.origins import user_location, warn
-from axiomjit.dispatch.fallbacks import short_reason
 from axiomjit.numpy.operations import Operation
 
 NOT_RECORDED: Final = "no segment records the function"
@@ -55,8 +54,9 @@ def note(called: Operation | Callable[..., Any], reason: str) -> None:
 
 def note_refused(error: AxiomError) -> None:
     """Count a segment that cannot be compiled; warn if `config.fallback` is "warn"."""
+    reason = lazy_import("axiomjit.dispatch.fallbacks").short_reason(error)
     with _lock:
-        _counts[_SEGMENT, short_reason(error)] += 1
+        _counts[_SEGMENT, reason] += 1
     if config.fallback == "warn":
         warn(f"{_SEGMENT} runs in NumPy, not compiled: {error}", FallbackWarning)
 

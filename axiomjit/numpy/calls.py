@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
+from axiomjit.base.dtypes import is_bool
 from axiomjit.numpy.facts import Facts
 from axiomjit.numpy.handles import Handle
 from axiomjit.numpy.operations import GET, SET, VIEWS, WRITES, Operation
@@ -88,9 +89,13 @@ class Call:
             IndexError: the index is outside the array.
         """
         shape = None
-        if self.operation in (GET, SET) and not isinstance(self.args[1], Handle):
-            shape = self.args[0].facts.sample[self.args[1]].shape
+        if self.operation in (GET, SET):
+            shape = _selected_shape(self.args[0], self.args[1])
         return pattern_of(self.key), shape
+
+    def gathers(self) -> bool:
+        """True if the call reads an array at positions."""
+        return self.operation is GET and len(self.operands) > 1
 
     def written(self) -> tuple[int, ...]:
         """The value numbers of the root arrays into whose memory the call writes."""
@@ -132,6 +137,21 @@ class Call:
             first += is_new
         target = ", ".join(names) if set(names) - {"_"} else ""
         return Statement(target, tuple(text.split(OPERAND)), tuple(read))
+
+
+def _selected_shape(array: Any, index: Any) -> tuple[int, ...]:
+    """The shape that an index selects, with no positions in place of arrays of positions and masks.
+
+    Raises:
+        IndexError: the index is outside the array.
+    """
+    parts: list[Any] = []
+    for one in index if type(index) is tuple else (index,):
+        if isinstance(one, Handle):
+            parts += [slice(0)] * (len(one._facts.shape) if is_bool(one._facts.dtype) else 1)
+        else:
+            parts.append(one)
+    return array._facts.sample[tuple(parts)].shape  # type: ignore[no-any-return]
 
 
 def _is_array_of_number(operand: Any, results: Sequence[Result]) -> bool:

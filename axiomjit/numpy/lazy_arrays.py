@@ -33,6 +33,7 @@ from axiomjit.numpy.handles import (
     let_escape,
 )
 from axiomjit.numpy.operations import (
+    ASKING,
     FUNCTIONS,
     GET,
     IN_PLACE,
@@ -45,6 +46,7 @@ from axiomjit.numpy.operations import (
     Operation,
     is_short_power,
 )
+from axiomjit.numpy.positions import array_of, recorded_index
 from axiomjit.numpy.quick import add_quick_ways
 from axiomjit.numpy.segments import (
     RestartError,
@@ -213,6 +215,9 @@ class LazyArray(Handle, ArrayValue[Any], metaclass=_Kind):
     def _function(
         self, function: Any, operands: Sequence[Any], options: Mapping[str, Any]
     ) -> object:
+        if function in ASKING:
+            named = {name: _sample(one) for name, one in options.items()}
+            return function(*map(_sample, operands), **named)
         operation = FUNCTIONS.get(function)
         is_nonzero = function is np.where and len(operands) + len(options) == 1
         if operation is None or is_nonzero or _writes_into_operand(function, operands, options):
@@ -234,16 +239,29 @@ class LazyArray(Handle, ArrayValue[Any], metaclass=_Kind):
         return at_once(operator.contains, (self, value), {})  # type: ignore[no-any-return]
 
     def __getitem__(self, index: Any) -> Any:
-        if _is_plain_index(index) and not self._facts.is_number:
-            if self._facts.shape and _selects_one(index, len(self._facts.shape)):
-                return look(self)[index]
-            return run(GET, (self, index), {})
-        return at_once(GET, (self, index), {}, reason=ARGUMENTS)
+        if self._facts.is_number:
+            return at_once(GET, (self, index), {}, reason=ARGUMENTS)
+        if not _is_plain_index(index):
+            index = recorded_index(self, given := index, made)
+            if index is None:
+                return at_once(GET, (self, given), {}, reason=ARGUMENTS)
+            if _is_plain_index(index):
+                return self[index]
+        elif self._facts.shape and _selects_one(index, len(self._facts.shape)):
+            return look(self)[index]
+        return run(GET, (self, index), {})
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        is_mask = isinstance(index, LazyArray) and index.dtype == bool and np.ndim(value) == 0
-        if (is_mask or _is_plain_index(index)) and not _is_nested(value):
-            run(SET, (self, index, value), {})
+        given, recorded = value, index
+        if type(value) is list or type(value) is tuple:
+            given = array_of(value, self.dtype)
+            given = None if given is None else made(given, None)
+        is_recorded = (given is not None or value is None) and not self._facts.is_number
+        if is_recorded and not _is_plain_index(index):
+            recorded = recorded_index(self, index, made, given)
+            is_recorded = recorded is not None
+        if is_recorded:
+            run(SET, (self, recorded, given), {})
         else:
             at_once(SET, (self, index, value), {}, writes=True, reason=ARGUMENTS)
 
@@ -291,6 +309,8 @@ def run(operation: Operation, args: Sequence[Any], kwargs: Mapping[str, Any]) ->
         is_setting = operation.is_setting
         given = tuple(
             [_setting(one) if is_setting(k) else _handle(one) for k, one in enumerate(args)]
+            if operation is not GET and operation is not SET
+            else [*args[:2], *map(_handle, args[2:])]  # the index is as `recorded_index` gave it
         )
         named = {k: _setting(v) if is_setting(k) else _handle(v) for k, v in kwargs.items()}
         while True:
@@ -356,6 +376,8 @@ def represented(value: Any, operands: Sequence[LazyArray], out: Sequence[Any] = 
     for one in operands:
         if one._array is value:
             return one
+    if value.base is None and value.flags.owndata:
+        return wrap(value)
     is_lazy = type(value) is np.ndarray and is_lazy_type(value.dtype)
     for one in operands:
         root = one.root()
@@ -401,16 +423,20 @@ def _handle(value: Any) -> Any:
 def _setting(value: Any) -> Any:
     """An argument that decides shapes, with Python numbers in place of NumPy and lazy numbers.
 
-    Masks, which are indices, remain lazy arrays. Segments cannot record other arrays as such
-    arguments.
+    Segments cannot record arrays as such arguments.
     """
-    if type(value) is LazyArray and (value._facts.is_number or value.dtype != bool):
+    if type(value) is LazyArray:
         value = look(value)
     if isinstance(value, np.integer) and type(value) is not LazyArray:
         return value.item()
     if type(value) is list or type(value) is tuple:
         return type(value)(map(_setting, value))
     return value
+
+
+def _sample(value: Any) -> Any:
+    """An array like a lazy array, without its values; other arguments unchanged."""
+    return value._facts.sample if type(value) is LazyArray else value
 
 
 def _handles_in(values: Sequence[Any]) -> Any:
@@ -462,17 +488,13 @@ def _is_plain_index(index: Any) -> bool:
         return all(map(_is_plain_index, index))
     if type(index) is slice:
         return all(type(one) in _POSITIONS for one in (index.start, index.stop, index.step))
-    return type(index) in _POSITIONS or index is Ellipsis or isinstance(index, np.integer)
+    return type(index) in _POSITIONS or index is Ellipsis
 
 
 def _selects_one(index: Any, rank: int) -> bool:
     """True if an index of positions selects one element."""
     parts = index if type(index) is tuple else (index,)
     return len(parts) == rank and all(isinstance(one, int | np.integer) for one in parts)
-
-
-def _is_nested(value: Any) -> bool:
-    return type(value) is list or type(value) is tuple
 
 
 _NEW: Final = object.__new__

@@ -16,9 +16,7 @@ from typing import Any, Final
 import numpy as np
 
 from axiomjit.base.config import config
-from axiomjit.base.dtypes import is_float
-from axiomjit.base.errors import GraphTypeError
-from axiomjit.base.origins import hide_frames, hides_frames, user_location
+from axiomjit.base.origins import hide_frames, hides_frames
 from axiomjit.numpy.at_once import LOOKED_AT
 from axiomjit.numpy.facts import is_lazy_type
 from axiomjit.numpy.lazy_arrays import LazyArray, at_once, run, wrap
@@ -193,22 +191,6 @@ def _reversed(a: Any, axis: int | None) -> tuple[Any, int]:
     return np.flip(array, axis), axis
 
 
-def _frequencies(function: Function, args: Sequence[Any], dtype: Any) -> Any:
-    found = function(*args)
-    if dtype is not None and not is_float(np.dtype(dtype)):
-        asked, remedy = f"np.fft.{function.__name__}(..., dtype={dtype!r})", "ask for a float dtype"
-        raise GraphTypeError(asked, "that frequencies are no such numbers", remedy, user_location())
-    return wrapped(found if dtype is None else found.astype(dtype))
-
-
-def _fftfreq(n: Any, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> Any:
-    return _frequencies(np.fft.fftfreq, (n, d, device), dtype)
-
-
-def _rfftfreq(n: Any, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> Any:
-    return _frequencies(np.fft.rfftfreq, (n, d, device), dtype)
-
-
 class _ByIndex:
     """The base class of objects like `np.r_` that make arrays, which are lazy if they are large."""
 
@@ -311,7 +293,7 @@ class Builtin(functools.partial[Any]):
         return self.__name__
 
 
-def _extended(function: Any, made: Function, module: str) -> Function:
+def extended(function: Any, made: Function, module: str) -> Function:
     """Our version of a NumPy function, with its own signature."""
     found: Any = like(function, hides_frames(made), module)
     found.__signature__ = inspect.signature(made)
@@ -325,10 +307,8 @@ def _function(name: str, way: Callable[[Function], Function]) -> Function:
 
 REPLACED: Final[dict[str, Any]] = {
     **{name: _function(name, way) for way, names in _TABLE.items() for name in names.split()},
-    "sort": _extended(np.sort, _sort, "axiomjit.numpy"),
-    "argsort": _extended(np.argsort, _argsort, "axiomjit.numpy"),
-    "fft.fftfreq": _extended(np.fft.fftfreq, _fftfreq, "axiomjit.numpy.fft"),
-    "fft.rfftfreq": _extended(np.fft.rfftfreq, _rfftfreq, "axiomjit.numpy.fft"),
+    "sort": extended(np.sort, _sort, "axiomjit.numpy"),
+    "argsort": extended(np.argsort, _argsort, "axiomjit.numpy"),
     "fromfunction": like(np.fromfunction, hides_frames(_from_function), "axiomjit.numpy"),
     "ndarray": LazyArray,
     "mgrid": MGrid(),
@@ -336,4 +316,4 @@ REPLACED: Final[dict[str, Any]] = {
     "r_": Rows(),
     "c_": Columns(),
 }
-"""The axiomjit version of each NumPy name, such as `zeros` and `fft.fftfreq`."""
+"""The axiomjit version of each NumPy name, such as `zeros`."""

@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from axiomjit.base.operator_names import SIGNS
-from axiomjit.numpy_rules.elementwise import UFUNCS
+from axiomjit.graph.primitives import PRIMITIVES
 
 Texts = Sequence[str]
 
@@ -144,6 +144,8 @@ _EXACT_UFUNCS: Final = frozenset(
     )
 )
 """The ufuncs whose kernels give the same bits as NumPy for all dtypes."""
+_COMPOSED_UFUNCS: Final = _words("deg2rad degrees divmod heaviside positive rad2deg radians square")
+"""The ufuncs whose rules combine several primitives."""
 IN_PLACE: Final[Mapping[str, Operation]] = {
     stem: Operation(_in_place(stem), f"{sign}=", True)
     for stem, sign in (
@@ -183,6 +185,10 @@ def _method(name: str) -> Operation:
     )
 
 
+_UFUNCS: Final[list[np.ufunc]] = [
+    *(row.ufunc for row in PRIMITIVES.values() if row.ufunc is not None),
+    *(getattr(np, name) for name in _COMPOSED_UFUNCS),
+]
 FUNCTIONS: Final[dict[object, Operation]] = {
     **{
         getattr(np, name): Operation(getattr(np, name), f"np.{name}", exact)
@@ -191,7 +197,7 @@ FUNCTIONS: Final[dict[object, Operation]] = {
     },
     **{
         ufunc: Operation(ufunc, f"np.{ufunc.__name__}", ufunc.__name__ in _EXACT_UFUNCS)
-        for ufunc in UFUNCS
+        for ufunc in _UFUNCS
         if ufunc.signature is None and getattr(np, ufunc.__name__, None) is ufunc
     },
 }
@@ -213,6 +219,8 @@ METHODS: Final[dict[str, Operation]] = {
 """The recorded methods of arrays, by name."""
 WRITES: Final = frozenset({FUNCTIONS[np.copyto], METHODS["fill"], SET, *IN_PLACE.values()})
 """The operations that write into their first operand."""
+ASKING: Final = frozenset({np.ndim, np.shape, np.size, np.iscomplexobj, np.isrealobj})
+"""The functions that only ask for the shape or the dtype of an array."""
 WRITING_FUNCTIONS: Final = frozenset(
     {np.put, np.place, np.putmask, np.fill_diagonal, np.put_along_axis, np.nan_to_num}
 )

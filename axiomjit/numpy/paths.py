@@ -56,13 +56,14 @@ class State:
         bytes: The bytes of the leaves so far.
         arguments: The names of the arguments so far.
         line: The user's instruction at which the path started (`user_place`).
+        gathers: True if the last operation reads an array at positions.
         where: The user's line of the last operation, as `file:line`.
         programs: The programs, by the value numbers that they return.
     """
 
     __slots__ = (
-        *("_summary", "arguments", "bytes", "container", "depth", "edges", "fresh", "general"),
-        *("is_quick", "line", "numbers", "old", "parent", "programs", "results"),
+        *("_summary", "arguments", "bytes", "container", "depth", "edges", "fresh", "gathers"),
+        *("general", "is_quick", "line", "numbers", "old", "parent", "programs", "results"),
         *("same", "statement", "unrecorded", "view", "where", "words", "written"),
     )
 
@@ -76,7 +77,7 @@ class State:
         self.words: tuple[str, ...] = ()
         self.programs: dict[tuple[int, ...], Any] = {}
         self.statement: Statement | None = None
-        self.is_quick = False
+        self.is_quick = self.gathers = False
         self.written: tuple[int, ...] = ()
         self.where = ""
         self.fresh: Facts | None = None
@@ -154,7 +155,7 @@ class State:
             made.fresh = only if isinstance(only, Facts) else None
             made.view = only if isinstance(only, View) else None
             made.same = only.number if isinstance(only, Same) else None
-        made.written = call.written()
+        made.written, made.gathers = call.written(), call.gathers()
         if words:
             return made
         if call.varying():

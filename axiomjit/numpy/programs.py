@@ -24,14 +24,12 @@ from axiomjit.base.error_states import (
     without_traps,
 )
 from axiomjit.base.errors import AxiomError
-from axiomjit.dispatch.jit import Jitted
-from axiomjit.functions.source_text import tell_text
+from axiomjit.base.locks import lazy_import
 from axiomjit.numpy.at_once import note_refused
 from axiomjit.numpy.numpy_texts import numpy_lines
 from axiomjit.numpy.operations import FUNCTIONS, UFUNC_METHODS, Operation
 from axiomjit.numpy.paths import State
 from axiomjit.numpy.statements import Writer
-from axiomjit.runtime.codegen.kernel_cache import KERNELS
 from axiomjit.runtime.memory.allocation import with_recycling
 
 COMPILE_S: Final = 0.05
@@ -53,12 +51,18 @@ class Program:
         is_compiled: True if calls run compiled code.
     """
 
-    def __init__(self, text: str, in_numpy: str, functions: Any) -> None:
-        """Take the text to compile, and the text that NumPy runs, with `functions` as `np`."""
+    def __init__(
+        self, text: str, in_numpy: str, functions: Any, only_gathers: bool = False
+    ) -> None:
+        """Take the text to compile, and the text that NumPy runs, with `functions` as `np`.
+
+        A program that only gathers is not compiled, since NumPy gathers as fast as kernels.
+        """
         self.text = text
         self.spent_s = 0.0
         self.is_compiled = self._is_refused = False
         self._was_lowered = False
+        self._only_gathers = only_gathers
         self._lowering_s = LOWER_S * text.count("\n")
         self._estimate_s = COMPILE_S + STATEMENT_S * text.count("\n")
         self._plain = _function(in_numpy, functions)
@@ -99,7 +103,7 @@ class Program:
 
         The program is compiled before a run, when the results have no memory yet.
         """
-        if self._is_refused or config.disable:
+        if self._is_refused or config.disable or (self._only_gathers and config.lazy_from):
             return
         if self.spent_s > self._estimate_s:
             self.compile()
@@ -110,7 +114,8 @@ class Program:
             except AxiomError as error:
                 self._refuse(error)
             else:
-                self.is_compiled = all(map(KERNELS.is_at_hand, kernels))
+                known = lazy_import("axiomjit.runtime.codegen.kernel_cache").KERNELS
+                self.is_compiled = all(map(known.is_at_hand, kernels))
 
     def _refuse(self, error: AxiomError) -> None:
         self.is_compiled, self._is_refused = False, True
@@ -124,7 +129,11 @@ class Program:
     def compiled(self) -> Any:
         """The function compiled by `jit`."""
         if self._jitted is None:
-            self._jitted = Jitted(_function(self.text, np), (), True)
+            jitted = lazy_import("axiomjit.dispatch.jit").Jitted
+            function = _function(self.text, np)
+            source = lazy_import("axiomjit.functions.source_text")
+            source.tell_text(function.__code__, self.text)
+            self._jitted = jitted(function, (), True)
         return self._jitted
 
 
@@ -132,9 +141,7 @@ def _function(text: str, functions: Any) -> Any:
     """The function that a text defines; in the text, `np` is the object `functions`."""
     space: dict[str, Any] = {"__name__": "segment", "np": functions}
     exec(compile(text, FILE_NAME, "exec"), space)
-    function = space["segment"]
-    tell_text(function.__code__, text)
-    return function
+    return space["segment"]
 
 
 def text_of(state: State, returned: Sequence[int], for_numpy: bool = False) -> str:
@@ -158,12 +165,15 @@ def text_of(state: State, returned: Sequence[int], for_numpy: bool = False) -> s
 def program_of(state: State, returned: tuple[int, ...]) -> Program:
     """The program of a path; all paths with the same text share one program."""
     in_numpy = text_of(state, returned, for_numpy=True)
-    return _program(text_of(state, returned), in_numpy, _NUMPY_FUNCTIONS)
+    only_gathers = state.gathers and state.depth == 1
+    return _program(text_of(state, returned), in_numpy, _NUMPY_FUNCTIONS, only_gathers)
 
 
-def _program(text: str, in_numpy: str, functions: Any) -> Program:
+def _program(text: str, in_numpy: str, functions: Any, only_gathers: bool = False) -> Program:
     found = _programs.get(text)
-    return _programs.keep(text, Program(text, in_numpy, functions)) if found is None else found
+    if found is None:
+        found = _programs.keep(text, Program(text, in_numpy, functions, only_gathers))
+    return found
 
 
 def run_one(operation: Operation, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:

@@ -1,6 +1,6 @@
 """NumPy's submodules under our names: `import axiomjit.numpy.linalg` gives `numpy.linalg`.
 
-If functions of a submodule are replaced, the module is ours, and takes all other names from NumPy.
+A submodule whose functions are replaced is a file of ours, which takes all other names from NumPy.
 """
 
 from __future__ import annotations
@@ -12,8 +12,6 @@ import sys
 from collections.abc import Mapping, Sequence
 from types import ModuleType
 from typing import Any, Final
-
-from axiomjit.numpy.namespace import REPLACED
 
 OURS: Final = "axiomjit.numpy."
 
@@ -61,18 +59,8 @@ class Finder:
 
     def exec_module(self, module: ModuleType) -> None:
         """Replace the new module by NumPy's module."""
-        sys.modules[module.__name__] = _module(module.__name__)
-
-
-def _module(name: str) -> ModuleType:
-    inner = name.removeprefix(OURS)
-    module = importlib.import_module(f"numpy.{inner}")
-    others = {
-        path.rpartition(".")[2]: one
-        for path, one in REPLACED.items()
-        if path.rpartition(".")[0] == inner
-    }
-    return ModuleWith(name, module, others) if others else module
+        theirs = module.__name__.removeprefix(OURS)
+        sys.modules[module.__name__] = importlib.import_module(f"numpy.{theirs}")
 
 
 def submodule(name: str) -> ModuleType:

@@ -19,14 +19,16 @@ from ast import literal_eval
 from functools import cache
 from importlib.util import source_hash
 from operator import mul
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from axiomjit.base.hashing import sha256
 from axiomjit.base.locks import lazy_import
 from axiomjit.base.target import Target
-from axiomjit.passes.ir.plan_ir import Kernel
 from axiomjit.runtime.object_cache.entry import UNREADABLE
 from axiomjit.runtime.object_cache.loader import plain_code
+
+if TYPE_CHECKING:
+    from axiomjit.passes.ir.plan_ir import Kernel
 
 COMPILER_FOLDERS: Final = ("codegen", "elementary")
 """The packages of the runtime whose code determines machine code."""

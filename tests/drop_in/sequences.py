@@ -70,7 +70,7 @@ def draw(seed, index):
     pool.world.close()
     return Sequence(
         tuple(steps),
-        draws.pick((1, 1, 1, 0, 4)),
+        draws.pick((1, 1, 0, 0, 4)),
         draws.pick((200, 200, 3, 8)),
         draws.pick(("step", "round", "round", "last")),
     )

@@ -14,6 +14,8 @@ import axiomjit
 import axiomjit.numpy as np
 from axiomjit.numpy.lazy_arrays import LazyArray
 from axiomjit.numpy.namespace import REPLACED
+from axiomjit.numpy.operations import FUNCTIONS
+from axiomjit.numpy_rules.elementwise import UFUNCS
 
 N = 5000
 
@@ -106,6 +108,33 @@ def test_creation_is_recorded():
         assert total[-1] == N + 2
 
 
+def printed(code):
+    """The words that a program prints in a process of its own."""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert not done.stderr
+    return done.stdout.split()
+
+
+def test_small_arrays_import_no_compiler():
+    code = "import sys, axiomjit.numpy as np\nx = np.ones(10) + np.fft.fft(np.arange(10.0)).real\n"
+    code += "print(*[name for name in sys.modules if name.startswith('axiomjit')])"
+    found = {name.split(".")[1] for name in printed(code) if "." in name}
+    assert found == {"_links", "base", "functions", "graph", "numpy", "runtime"}
+
+
+def test_graphs_are_compiled_where_jit_is_not_imported():
+    code = "import numpy, axiomjit as aj\nx = aj.placeholder([aj.make_axis(8)])\n"
+    code += "f = aj.transformers.make_transformer().computation(aj.sum(x * 2), x)\n"
+    code += "print(f(numpy.ones(8)), aj.stats()['kernels_run'])"
+    assert printed(code) == ["16.0", "1"]
+
+
+def test_ufuncs_with_rules_are_recorded():
+    ufuncs = {one for one in UFUNCS if one.signature is None and one is not numpy.clip}
+    ufuncs = {one for one in ufuncs if getattr(numpy, one.__name__, None) is one}
+    assert ufuncs == {one for one in FUNCTIONS if isinstance(one, numpy.ufunc)}
+
+
 def test_small_arrays_and_other_types_are_numpys():
     for made in (np.zeros(5), np.empty(N, object), np.ones(N, ">f8"), np.array(["a"] * N)):
         assert type(made) is numpy.ndarray
@@ -125,7 +154,11 @@ WITH_ARGUMENTS_OF_THE_STANDARD = {
 
 
 @pytest.mark.parametrize(
-    "name", [n for n, one in REPLACED.items() if callable(one) and n != "ndarray"]
+    "name",
+    [
+        *(n for n, one in REPLACED.items() if callable(one) and n != "ndarray"),
+        *("fft.fftfreq", "fft.rfftfreq"),
+    ],
 )
 def test_functions_are_named_and_documented_as_numpys(name):
     ours, theirs = np, numpy

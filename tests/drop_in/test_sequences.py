@@ -4,7 +4,7 @@ from unittest.mock import patch
 
 import pytest
 
-from axiomjit.numpy import calls, handles, paths, programs, segments
+from axiomjit.numpy import calls, handles, paths, positions, programs, segments
 from axiomjit.numpy.handles import Handle
 from tests.drop_in.sequences import Sequence, Step, campaign, draw, failure, shortest, way
 from tests.drop_in.worlds import World, fresh_paths, longest_path
@@ -95,6 +95,10 @@ def forget_other_threads():
     return patch.object(segments.Segment, "number", forgetting)
 
 
+def believe_positions():
+    return patch.object(positions, "_fit", lambda shape, parts: True)
+
+
 PLANTED = {
     "a write that is not recorded": forget_written,
     "an export that is forgotten": forget_exports,
@@ -103,6 +107,7 @@ PLANTED = {
     "a segment that does not end": ignore_cuts,
     "a view of another parent": re_record_from_the_root,
     "a leaf that another thread reads": forget_other_threads,
+    "positions that are not checked": believe_positions,
 }
 
 

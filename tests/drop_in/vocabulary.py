@@ -229,6 +229,18 @@ class Pool:
             items.append("...")
         return ", ".join(items) or "..."
 
+    def positions(self, x):
+        """An index with arrays of positions, which `k` may put outside the array."""
+        rank, y = self.space[x].ndim, self.array(kinds="iu", ranks=(1, 2), exact=True)
+        choices = ["[0, k]", "[-1, 0, -k]", "..., [0, -1]", "np.array([[1], [0]])"]
+        choices += ["np.array([1, 0, 0])", "[0, 1], None", "[]", "numpy.int64(k):"]
+        choices += [f"{y} % {x}.shape[0]", y, f"abs({y})"] if y else []
+        if rank > 1:
+            choices += ["k, [0, 1]", "[0, 1], [k, 0]", ":, [0, 0, 1]", "1:, [0, -1]"]
+        if rank > 2:
+            choices += ["[0, 1], :, [1, 0]", ":, [0, k], 1:", "0, :, [1, k]"]
+        return self.pick(choices)
+
     def view(self):
         """A view of an array, or a copy that looks like one."""
         x = self.array()
@@ -274,6 +286,7 @@ class Pool:
         if value.dtype.kind in "iub":
             choices += [f"{x}.astype({self.pick(CODES)!r})"] * 2
         if value.ndim:
+            choices += [f"{x}[{self.positions(x)}]"] * 6
             choices += [f"{x}[[0, -1]]", f"np.take({x}, [0, 0, 1], 0)", f"np.repeat({x}, 2, 0)"]
             choices += [f"np.diff({x}, axis=0)", f"np.outer({x}, [1, 2])", f"{x}[np.array([0, 1])]"]
             if x not in self.rounded:

@@ -144,11 +144,13 @@ def _set(pool, x, value):
     if which < 0.25 and value.ndim:
         index = pool.pick(("[0, -1]", "np.array([0, 0])", "[True] + [False] * (len({x}) - 1)"))
         return f"{x}[{index.format(x=x)}] = {number(pool, value)}"
-    if which < 0.4 and value.ndim:
+    if which < 0.37 and value.ndim:
+        return _set_positions(pool, x, value)
+    if which < 0.45 and value.ndim:
         return f"{x}[{pool.pick(('1:] = {x}[:-1]', ':-1] = {x}[1:]', '...] = {x}[::-1]'))}".format(
             x=x
         )
-    if which < 0.5:
+    if which < 0.53:
         text = pool.expression(x, 1)
         if np.can_cast(value.dtype, "f8") and value.dtype.kind == "f" and "1j" not in text:
             return f"{x}[...] = {text}"
@@ -157,6 +159,20 @@ def _set(pool, x, value):
         part = np.asarray(eval(f"x[{index}]", {"x": value, "k": 0, "j": 0}))
     except IndexError:
         return f"{x}[{index}] = 1"
+    return f"{x}[{index}] = {_source(pool, x, part)}"
+
+
+def _set_positions(pool, x, value):
+    """A write at positions, or of a list."""
+    index, one = pool.positions(x), number(pool, value)
+    if pool.draws.chance(0.3):
+        return f"{x}[{index}] = {x}[{index}]{'' if value.dtype.kind in 'b' else f' * {one}'}"
+    try:
+        part = np.asarray(eval(f"_[{index}]", {**pool.space, "_": value, "k": 0, "j": 0}))
+    except (IndexError, NameError):
+        return f"{x}[{index}] = {one}"
+    if pool.draws.chance(0.3) and part.ndim:
+        return f"{x}[{index}] = [{', '.join([one] * part.shape[-1])}]"
     return f"{x}[{index}] = {_source(pool, x, part)}"
 
 

@@ -79,6 +79,14 @@ def counts_of(plain, ours):
     return counts, {k: v["error"] for k, v in counted.items() if v["outcome"] == "failed"}
 
 
+def without_kernels(ours):
+    """For each test that ran no kernel, what it recorded and what ran at once, as text."""
+    for test, one in ours.items():
+        if not one["kernels"]:
+            reasons = ", ".join(f"{n} {name} ({why})" for name, why, n in one["reasons"][:4])
+            yield f"{test.partition('::')[2]}: {one['lazy']} recorded; at once: {reasons or 'none'}"
+
+
 def main():
     """Run the files, print the table, and judge the failures."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -86,6 +94,9 @@ def main():
     parser.add_argument("--every", type=int, default=1, help="run each test of this number only")
     parser.add_argument("--compile", action="store_true", help="run each test in kernels, too")
     parser.add_argument("--update", action="store_true", help="list new failures for a review")
+    parser.add_argument(
+        "--reasons", action="store_true", help="print what tests without kernels do at once"
+    )
     parser.add_argument("--errors", action="store_true", help="print the errors of all failures")
     given = parser.parse_args()
     total, failed, ran = Counter(), {}, set()
@@ -99,6 +110,8 @@ def main():
         print(line(name, counts), flush=True)
         for test, error in errors.items() if given.errors else ():
             print(f"    {test}: {error}", flush=True)
+        for text in without_kernels(ours) if given.reasons else ():
+            print(f"    {text}", flush=True)
     print(line("all", total))
     if given.update:
         update(LISTED, failed, ran)

@@ -41,5 +41,5 @@ def run_tests(words, folder, environment, at=None):
             return found
         ending = {"id": begun, "outcome": "failed", "error": f"ended: {ended.returncode}"}
         with log.open("a") as file:
-            print(json.dumps(ending | dict.fromkeys(COUNTED, 0)), file=file)
+            print(json.dumps(ending | dict.fromkeys(COUNTED, 0) | {"reasons": []}), file=file)
         done.write_text("\n".join([*found, begun]))

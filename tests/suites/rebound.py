@@ -14,6 +14,7 @@ import json
 import os
 import signal
 import sys
+from collections import Counter
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from pathlib import Path
 
@@ -57,6 +58,15 @@ class Counts:
 
 
 COUNTS = Counts()
+
+
+def reasons_at_once():
+    """The number of operations that NumPy ran at once, by name and reason."""
+    if not IS_REBOUND:
+        return Counter()
+    from axiomjit.numpy import ran_at_once
+
+    return ran_at_once()
 
 
 def count_operations():
@@ -160,6 +170,7 @@ def pytest_runtest_protocol(item, nextitem):
     with open(os.environ["AXIOMJIT_SUITE_LOG"], "a") as log:
         print(json.dumps({"begun": item.nodeid}), file=log, flush=True)
         before, turn, report = COUNTS.now(), 0, None
+        reasons = reasons_at_once()
         while turn < ROUNDS and report is None:
             report, turn = run_once(item), turn + 1
         item.session._setupstate.teardown_exact(nextitem)
@@ -168,5 +179,6 @@ def pytest_runtest_protocol(item, nextitem):
         outcome = "passed" if report is None else report.outcome
         error = f"[{turn}] {error_of(report)}" if outcome == "failed" else ""
         found = {"id": item.nodeid, "outcome": outcome, "error": error}
+        found["reasons"] = [[*key, n] for key, n in (reasons_at_once() - reasons).most_common()]
         print(json.dumps(found | dict(zip(COUNTED, counts, strict=True))), file=log, flush=True)
     return True
