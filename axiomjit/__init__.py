@@ -236,6 +236,7 @@ _LIBRARIES["dask"] = _Library(
         answer=lambda trace: _interop("dask_calls").answer(trace),
         report=lambda trace: _interop("dask_calls").report(trace),
         described=lambda given: _interop("dask_calls").described(given),
+        apply=lambda *given: _interop("dask_calls").apply_function(*given),
     )
 )
 for _name in ("jax", "jaxlib", "pandas", "polars", "pyarrow", "torch"):

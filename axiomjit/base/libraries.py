@@ -20,7 +20,7 @@ class Blocks(Record):
     returns the arguments of a call with NumPy arrays of the entire shapes in place of arrays in
     blocks. `answer` returns the results of a traced call, and `report` returns a text about the
     stages of a traced call. `described` returns the arguments with arrays in blocks in place of
-    each `axiomjit.spec`.
+    each `axiomjit.spec`. `apply` calls a function of arrays that is defined by a function of nodes.
     """
 
     holds: Callable[[type], bool]
@@ -28,6 +28,7 @@ class Blocks(Record):
     answer: Callable[[Any], Any]
     report: Callable[[Any], Any]
     described: Callable[[Any], Any]
+    apply: Callable[[Any, Sequence[Any]], Any]
 
 
 class Library(Record):

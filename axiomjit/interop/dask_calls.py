@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from axiomjit.accumulators.arrays import ArrayFunction, GraphInputs
 from axiomjit.base.errors import GraphTypeError
 from axiomjit.base.origins import user_location
 from axiomjit.base.tree import OfArgument, flatten_tree, unflatten_tree
@@ -85,6 +86,35 @@ def answer(trace: WholeTrace) -> Any:
     arrays = Arrays(planned)
     by_number = dict(_numbered(trace, planned.classified.graph))
     return unflatten_tree(trace.structure, _leaves(trace, planned, arrays, by_number))
+
+
+def apply_function(function: ArrayFunction, values: Sequence[Any]) -> Any:
+    """The results of a function that is defined by a function of nodes, as Dask arrays.
+
+    No elements are computed.
+
+    Raises:
+        GraphTypeError, GraphValueError: the call cannot be cut into stages.
+    """
+    names = function.names(len(values))
+    given = GraphInputs(stand_ins(values, names), repr(function))
+    built = function.built(given)
+    arrays = (
+        value if is_array(type(value)) else array
+        for value, array in zip(values, given.arrays, strict=True)
+    )
+    results = range(len(built.graph.outputs))
+    trace = WholeTrace(
+        repr(function),
+        built.graph,
+        tuple(arrays),
+        tuple(names),
+        flatten_tree([None for _ in results])[1],
+        tuple((k, None) for k in results),
+        given.symbols,
+        built.guards,
+    )
+    return built.finish(answer(trace))
 
 
 def _numbered(trace: WholeTrace, graph: Graph) -> Iterator[tuple[int, Node]]:

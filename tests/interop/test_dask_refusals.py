@@ -90,9 +90,11 @@ CALLS = {
     "unknown, stencil": lambda: jit(lambda x: np.diff(x, axis=0))(unknown()),
     "unknown, length": lambda: jit(lambda x: x.shape[0])(unknown()),
     "unknown, rows": lambda: jit(lambda x: x + np.arange(4.0)[:, None])(unknown()),
-    "einsum outside": lambda: aj.einsum("ij->i", rows()),
-    "fold outside": lambda: aj.fold("sum", rows()),
-    "elementwise outside": lambda: aj.elementwise(lambda a: a * 2.0, "broadcast")(rows()),
+    "einsum outside": lambda: aj.einsum("ij,jk->ik", rows(), rows((3, 4), (8, 6))),
+    "fold outside": lambda: aj.fold(aj.Accumulator(0.0, lambda a, b: a + b), rows()),
+    "elementwise outside": lambda: aj.elementwise(lambda a, b: a * b, "broadcast")(
+        rows(), rows((4, 4))
+    ),
     "constant": lambda: aj.constant(rows(), aj.make_axes([aj.make_axis(12), aj.make_axis(8)])),
 }
 
