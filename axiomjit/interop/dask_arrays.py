@@ -20,10 +20,10 @@ from dask.graph_manipulation import clone
 from dask.highlevelgraph import MaterializedLayer
 
 from axiomjit.base.config import config
+from axiomjit.base.dtypes import state_parts
 from axiomjit.base.native_callable import NativeCallable
 from axiomjit.graph.nodes import Constant, Input, Node, Op
 from axiomjit.graph.primitives import UfuncFold
-from axiomjit.graph.reductions import StateFold
 from axiomjit.interop.dask_plans import Planned
 from axiomjit.scale.axis_classes import JOINED, REDUCE, SCAN, SLICE, TOTALS
 from axiomjit.scale.block_graphs import BlockInput, block_graph
@@ -158,7 +158,7 @@ class Arrays:
     def _combined(self, node: Op, states: Any) -> Any:
         """The result of a fold, from the states of the blocks."""
         assert node.fold is not None
-        several = isinstance(node.fold, StateFold) and len(node.fold.parts) > 1
+        several = bool(state_parts(node.dtype)[1:])
         axes = tuple(range(node.rank, states.ndim))
         dtype = np.dtype(object) if several else node.dtype
         return da.reduction(

@@ -14,6 +14,7 @@ from axiomjit.base.errors import GraphTypeError
 from axiomjit.base.origins import user_location
 from axiomjit.base.tree import OfArgument, flatten_tree, unflatten_tree
 from axiomjit.dispatch.chunked_calls import WholeTrace
+from axiomjit.dispatch.fresh import Memo, Recipe
 from axiomjit.dispatch.warm import Spec
 from axiomjit.graph.nodes import Graph, Node
 from axiomjit.interop.dask_plans import Planned, is_array
@@ -125,9 +126,12 @@ def _numbered(trace: WholeTrace, graph: Graph) -> Iterator[tuple[int, Node]]:
 def _leaves(
     trace: WholeTrace, planned: Planned, arrays: Any, results: Mapping[int, Node]
 ) -> Iterator[object]:
+    made: Memo = {}
     for number, value in trace.leaves:
         if isinstance(value, Dim):
             yield evaluate(value, planned.values)
+        elif isinstance(value, Recipe):
+            yield value.now(made)
         elif number is None:
             yield value
         elif isinstance(value, OfArgument) and value.is_itself:

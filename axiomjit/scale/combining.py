@@ -12,6 +12,7 @@ from axiomjit.base.errors import GraphValueError
 from axiomjit.graph.primitives import FoldRule, UfuncFold
 from axiomjit.graph.reductions import StateFold, in_arrays
 from axiomjit.scale.counts import COUNTED
+from axiomjit.scale.groups import GroupsFold
 from axiomjit.scale.moments import SquaresFold
 from axiomjit.scale.tasks import State
 from axiomjit.scale.tokens import token_of
@@ -53,7 +54,7 @@ class Combining:
             return (np.asarray(self.fold.combine.evaluate(one[0], other[0])),)
         if self.fold == COUNTED:
             return (np.asarray(one[0] + other[0]),)
-        if isinstance(self.fold, SquaresFold):
+        if isinstance(self.fold, SquaresFold | GroupsFold):
             return self.fold.combined(one, other)
         assert isinstance(self.fold, StateFold)
         made = in_arrays(self.fold.outputs, [*one, *other])
@@ -67,6 +68,9 @@ class Combining:
                 "no elements in any block, and no identity",
                 "fold only where there are elements, or give an initial value",
             )
+        if isinstance(self.fold, GroupsFold):
+            state = self.fold.results(state)
+            return state[0] if len(state) == 1 else state
         if not isinstance(self.fold, StateFold):
             return state[-1].astype(self.dtype, copy=False)
         return state[0] if len(state) == 1 else state

@@ -68,7 +68,7 @@ def operation_of(node: Node) -> str:
     """The name of an operation in messages."""
     if not isinstance(node, Op):
         return "the call"
-    if node.fold is not None and node.primitive.name == "view":
+    if node.fold is not None and node.primitive.name in ("view", "state"):
         return str(node.fold)
     return f"{node.fold} of {node.primitive}" if node.fold is not None else str(node.primitive)
 

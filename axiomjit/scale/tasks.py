@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import zlib
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any, Final
 
 import numpy as np
@@ -48,6 +49,15 @@ class Program(Record):
     needs_elements: tuple[Dim | None, ...]
     names: tuple[str, ...]
     used: tuple[Symbol, ...]
+
+    def with_states(self, has_state: Sequence[bool]) -> Graph:
+        """The graph without the results of targets that have no state, which must not be run."""
+        if all(has_state):
+            return self.graph
+        results = iter(self.graph.outputs)
+        parts = [tuple(islice(results, number)) for number in self.counts]
+        outputs = (one for part, has in zip(parts, has_state, strict=True) if has for one in part)
+        return self.graph.replace(outputs=tuple(outputs))
 
 
 _programs: Final[BoundedTable[str, Program]] = BoundedTable(limit=MOST_PROGRAMS)
@@ -95,20 +105,15 @@ class BlockTask:
         for k, slot in enumerate(program.slots):
             if slot is not None:
                 arrays[k] = np.array(evaluate(slot, known))
-        made = run_block(program.graph, arrays, {one: known[one] for one in program.used})
+        has_state = [
+            elements is None or evaluate(elements, known) > 0 for elements in program.needs_elements
+        ]
+        graph = program.with_states(has_state)
+        made = iter(run_block(graph, arrays, {one: known[one] for one in program.used}))
         found: list[Any] = []
-        first = 0
-        for number, partial, elements in zip(
-            program.counts, program.partial, program.needs_elements, strict=True
-        ):
-            mine = made[first : first + number]
-            first += number
-            if not partial:
-                found.append(mine[0])
-            elif elements is not None and not evaluate(elements, known):
-                found.append(None)
-            else:
-                found.append(tuple(mine))
+        for number, partial, has in zip(program.counts, program.partial, has_state, strict=True):
+            mine = tuple(islice(made, number)) if has else None
+            found.append(mine if partial or mine is None else mine[0])
         return found[0] if len(found) == 1 else found
 
 

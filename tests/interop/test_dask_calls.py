@@ -181,6 +181,40 @@ def test_dask_arrays_in_data_arrays(name):
     xr.testing.assert_allclose(made.compute(scheduler="synchronous"), want)
 
 
+def anomalies(a):
+    return a.groupby("t.month") - a.groupby("t.month").mean()
+
+
+@pytest.mark.parametrize("name", ["mean", "std", "count", "seasons", "resampled", "anomalies"])
+def test_groups_of_dask_arrays_in_data_arrays(name):
+    xr, pd = pytest.importorskip("xarray"), pytest.importorskip("pandas")
+    calls = {
+        "mean": lambda a: a.groupby("t.month").mean(),
+        "std": lambda a: a.groupby("t.month").std(ddof=1),
+        "count": lambda a: a.groupby("t.dayofyear").count(),
+        "seasons": lambda a: (a > 9.0).groupby("t.season").any(),
+        "resampled": lambda a: a.resample(t="10D").max(),
+        "anomalies": anomalies,
+    }
+    values = np.where(np.arange(600) % 11 == 0, np.nan, np.arange(600.0) % 13).reshape(120, 5)
+    days = pd.date_range("2001-01-01", periods=120)
+    x = xr.DataArray(values, dims=("t", "c"), coords={"t": days, "c": list("abcde")})
+    with xr.set_options(use_bottleneck=False, use_flox=False, use_numbagg=False):
+        want = calls[name](x)
+        for chunks in ({"t": 37}, {"c": 2}):
+            made = jit(calls[name])(x.chunk(chunks))
+            assert made.chunks is not None
+            xr.testing.assert_allclose(made.compute(scheduler="synchronous"), want)
+
+
+def test_objects_that_the_function_makes_are_new_in_each_call():
+    f = jit(lambda x: (x * 2.0, np.arange(3), {"a": [1, 2]}))
+    first, second = f(in_blocks()), f(in_blocks())
+    assert first[1].tolist() == [0, 1, 2]
+    assert first[1] is not second[1]
+    assert first[2] == {"a": [1, 2]}
+
+
 def test_the_report_names_classes_stages_tasks_and_bytes():
     text = jit(standardise).axes_report(aj.spec((1000, 8), chunks=(100, 8)))
     assert "x axis 0: reduce in sum" in text
