@@ -219,20 +219,31 @@ def block_groups(op: Op) -> list[Node]:
     """The state of the elements of a block, for an operation that folds them by a `GroupsFold`."""
     fold = op.fold
     assert isinstance(fold, GroupsFold)
+    if isinstance(fold.each, UfuncFold):
+        return [_scatter(op, fold.each)]
     old = [k for k in range(len(op.extents)) if k != fold.at]
     numbers = {k: n for n, k in enumerate(old)}
     cells, *rows = op.operands
     index, *maps = (_renumbered(one, numbers) for one in op.maps)
     extents = tuple(op.extents[k] for k in old)
-    if isinstance(fold.each, UfuncFold):
-        (value,), (source,) = rows, maps
-        start = Scalar(op.dtype, op.dtype.type(fold.each.initial(op.dtype)), False)
-        begun = builder.elementwise(COPY, builder.broadcast_to(start, op.shape))
-        target = [iterator(k) for k in range(op.rank - 1)]
-        target.insert(fold.at, iterator(len(extents)))
-        parts = begun, tuple(target), value, source, extents
-        return [update(*parts, [(cells, index)], [op.shape[fold.at]], fold.each.combine)]
     return _sorted_states(op, cells, rows, index, maps, extents)
+
+
+def _scatter(op: Op, each: UfuncFold) -> Node:
+    """The states of the groups of a block, in a loop in the order of the values in memory."""
+    (cells, value), (index, source), fold = op.operands, op.maps, op.fold
+    assert isinstance(fold, GroupsFold)
+    walked = [k for function in source for k, _ in function.terms]
+    rest = [k for k in range(len(op.extents)) if k != fold.at and k not in walked]
+    order = list(dict.fromkeys([*rest, *walked]))
+    numbers = {k: n for n, k in enumerate(order)} | {fold.at: len(order)}
+    start = Scalar(op.dtype, op.dtype.type(each.initial(op.dtype)), False)
+    begun = builder.elementwise(COPY, builder.broadcast_to(start, op.shape))
+    target = tuple(iterator(numbers[k]) for k in range(op.rank))
+    parts = begun, target, value, _renumbered(source, numbers)
+    extents = tuple(op.extents[k] for k in order)
+    here = cells, _renumbered(index, numbers)
+    return update(*parts, extents, [here], [op.shape[fold.at]], each.combine)
 
 
 def _sorted_states(
