@@ -10,7 +10,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from axiomjit.accumulators.arrays import ArrayFunction, GraphInputs
-from axiomjit.base.errors import GraphTypeError
+from axiomjit.base.errors import AxiomError, GraphTypeError, GraphValueError
 from axiomjit.base.origins import user_location
 from axiomjit.base.tree import OfArgument, flatten_tree, unflatten_tree
 from axiomjit.dispatch.chunked_calls import WholeTrace
@@ -59,6 +59,24 @@ def _stand_in(value: Any, name: str) -> Any:
     return as_strided(np.zeros((), value.dtype), shape, strides)
 
 
+def explained(error: Exception, values: Sequence[Any], names: Sequence[str]) -> Exception:
+    """The error of a call with stand-ins; if it names a length that is not known, another error."""
+    if not isinstance(error, AxiomError):
+        return error
+    for value, name in zip(values, names, strict=True):
+        for d, cut in enumerate(value.chunks if is_array(type(value)) else ()):
+            number = str(_UNKNOWN + len(cut))
+            if isnan(value.shape[d]) and number in f"{error.asked} {error.seen}":
+                return GraphValueError(
+                    error.asked.replace(number, "?"),
+                    f"{error.seen.replace(number, '?')}, where ? is the length of axis {d} of "
+                    f"{name}, which is not known before its blocks are computed",
+                    f"{name}.compute_chunk_sizes() before the call",
+                    error.where,
+                )
+    return error
+
+
 def described(arguments: Any) -> Any:
     """The arguments, with each `axiomjit.spec` replaced by a Dask array, also in containers."""
     import dask.array as da
@@ -99,7 +117,10 @@ def apply_function(function: ArrayFunction, values: Sequence[Any]) -> Any:
     """
     names = function.names(len(values))
     given = GraphInputs(stand_ins(values, names), repr(function))
-    built = function.built(given)
+    try:
+        built = function.built(given)
+    except AxiomError as error:
+        raise explained(error, values, names) from None
     arrays = (
         value if is_array(type(value)) else array
         for value, array in zip(values, given.arrays, strict=True)

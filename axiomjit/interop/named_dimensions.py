@@ -121,8 +121,18 @@ def _checked(values: Sequence[Any], asked: str) -> dict[Hashable, int]:
     try:
         xarray.align(*(v for v in values if isinstance(v, xarray.DataArray)), join="exact")
     except xarray.AlignmentError as error:
-        _refuse(asked, str(error), _ALIGN_REMEDY)
+        _refuse(asked, _difference(values) or str(error), _ALIGN_REMEDY)
     return lengths
+
+
+def _difference(values: Sequence[Any]) -> str | None:
+    """Text about the dimension whose indexes differ between DataArrays; None without one."""
+    found: dict[Hashable, Any] = {}
+    for value in values:
+        for name, index in value.indexes.items() if isinstance(value, xarray.DataArray) else ():
+            if not found.setdefault(name, index).equals(index):
+                return f"dimension {name!r} with two indexes that differ"
+    return None
 
 
 def _check_distinct(names: Names, asked: str) -> None:

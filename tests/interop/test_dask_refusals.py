@@ -11,6 +11,7 @@ da = pytest.importorskip("dask.array")
 
 GENERATOR = np.random.default_rng(0)
 SEEN = []
+LAST = aj.Accumulator(None, lambda a, b: b)
 
 
 def rows(chunks=(5, 4), shape=(12, 8)):
@@ -39,6 +40,12 @@ def kept(x):
 def put(x, places):
     y = x.copy()
     y[places] = 0.0
+    return y
+
+
+def replaced(x, places):
+    y = np.zeros((3, x.shape[1]))
+    y[places] = x
     return y
 
 
@@ -94,6 +101,19 @@ CALLS = {
     "unknown, stencil": lambda: jit(lambda x: np.diff(x, axis=0))(unknown()),
     "unknown, length": lambda: jit(lambda x: x.shape[0])(unknown()),
     "unknown, rows": lambda: jit(lambda x: x + np.arange(4.0)[:, None])(unknown()),
+    "unknown, other lengths": lambda: jit(lambda x, y: x + y)(unknown(), rows()),
+    "unknown, product": lambda: aj.einsum("ij,ij->j", unknown(), rows()),
+    "unknown, reshape": lambda: jit(lambda x: x.reshape(-1))(unknown()),
+    "unknown, groups": lambda: aj.fold("sum", unknown(), axes=0, by=np.arange(4), groups=4),
+    "groups in order": lambda: aj.fold(
+        LAST, rows(), axes=(0, 1), by=np.arange(96).reshape(12, 8) % 3, groups=3
+    ),
+    "groups of labels in other blocks": lambda: aj.fold(
+        "sum", rows(), axes=0, by=da.from_array(np.arange(12) % 3, chunks=4), groups=3
+    ),
+    "first of groups": lambda: jit(lambda x: x[np.array([0, 4, 8])].sum(1))(rows()),
+    "written elements of several blocks": lambda: jit(replaced)(rows(), np.arange(12) % 3),
+    "diagonal": lambda: jit(np.trace)(rows()),
     "einsum outside": lambda: aj.einsum("ij,jk->ik", rows(), rows((3, 4), (8, 6))),
     "fold outside": lambda: aj.fold(aj.Accumulator(0.0, lambda a, b: a + b), rows()),
     "elementwise outside": lambda: aj.elementwise(lambda a, b: a * b, "broadcast")(
