@@ -1,6 +1,7 @@
 """Compiled functions of Dask arrays: laziness, tasks, tokens, tracing, labels, gradients."""
 
 import pickle
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ da = pytest.importorskip("dask.array")
 from dask.base import tokenize  # noqa: E402 - below the modules that may lack
 
 from axiomjit.interop.dask_arrays import Arrays  # noqa: E402
+from axiomjit.runtime.memory import allocation  # noqa: E402
 from axiomjit.scale.tasks import BlockTask  # noqa: E402
 
 ROWS = np.arange(60.0).reshape(12, 5) ** 1.5
@@ -252,11 +254,28 @@ def test_arrays_of_a_call_are_made_once(monkeypatch):
 
 
 @pytest.mark.filterwarnings("ignore")  # of sockets that distributed leaves open
-def test_workers_give_the_bits_of_threads():
+def test_workers_give_the_bits_of_threads(monkeypatch):
     distributed = pytest.importorskip("distributed")
     x = in_blocks(np.random.default_rng(2).normal(size=(90, 4)), (20, 4))
     made = jit(lambda v: standardise(v).max(1) + np.cumsum(v, 0).sum(1))(x)
     options = {"processes": False, "dashboard_address": ":0", "n_workers": 1}
-    with distributed.Client(**options) as client:
+    monkeypatch.setattr(allocation._Process, "most", allocation._Process.most)
+    with distributed.Client(**options, memory_limit="400 MB") as client:
         found = client.compute(made).result()
     assert found.tobytes() == computed(made).tobytes()
+    assert allocation.kept_limit() == 20_000_000  # a twentieth of the worker's memory
+
+
+def test_tasks_run_on_the_configured_threads(monkeypatch):
+    seen = []
+
+    def counted(count):
+        seen.append(count)
+        return nullcontext()
+
+    monkeypatch.setattr("axiomjit.runtime.execution.workers.threads", counted)
+    made = jit(lambda v: v * 2.0)(in_blocks(chunks=12))
+    computed(made)
+    monkeypatch.setattr(config, "_worker_threads", 2)
+    computed(made)
+    assert seen == [1, 2]
