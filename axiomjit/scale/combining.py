@@ -76,30 +76,6 @@ class Combining:
         return state[0] if len(state) == 1 else state
 
 
-class Continuing:
-    """Adds the fold of all previous blocks to the running fold of a block."""
-
-    __slots__ = ("_token", "dtype", "fold")
-
-    def __init__(self, fold: UfuncFold, dtype: DType) -> None:
-        """Store the fold and the dtype of the fold's result."""
-        self.fold, self.dtype = fold, dtype
-        self._token = token_of("continuing", fold, dtype)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Continuing, (self.fold, self.dtype)
-
-    def __dask_tokenize__(self) -> object:
-        return "axiomjit", self._token
-
-    __name__ = "continued"
-
-    def __call__(self, block: np.ndarray, before: np.ndarray) -> np.ndarray:
-        """The running fold of the block combined with `before`, the fold of previous blocks."""
-        found: np.ndarray = self.fold.combine.evaluate(before, block)
-        return found.astype(self.dtype, copy=False)
-
-
 class AsBlock:
     """The state of one value as a block of one element along the last axis."""
 

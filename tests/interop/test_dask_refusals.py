@@ -78,6 +78,9 @@ CALLS = {
     "product of other blocks": lambda: jit(lambda x, y: x @ y)(rows(), rows((3, 4), (8, 6))),
     "blocks of an own value": lambda: jit(lambda x: x[::-1] + x)(rows()),
     "stencil beyond a block": lambda: jit(lambda x: x[3:] - x[:-3])(rows((2, 8))),
+    "stencil of an earlier stage": lambda: jit(lambda x: np.diff(np.cumsum(x, 0), axis=0))(
+        rows(((5, 0, 7), 8))
+    ),
     "convolution": lambda: jit(lambda x: np.convolve(x, [1.0, 2.0, 1.0]))(rows((5, 4))[:, 0]),
     "interpolation": lambda: jit(lambda x: np.interp(0.5, x, x))(rows((5, 4))[:, 0]),
     "histogram": lambda: jit(lambda x: np.histogram(x, bins=3, range=(0.0, 9.0))[0])(rows()),
