@@ -247,9 +247,11 @@ _LIBRARIES["dask"] = _Library(
     blocks=_Blocks(
         holds=lambda kind: _interop("dask_plans").is_array(kind),
         stand_ins=lambda *given: _interop("dask_calls").stand_ins(*given),
+        explained=lambda *given: _interop("dask_calls").explained(*given),
         answer=lambda trace: _interop("dask_calls").answer(trace),
         report=lambda trace: _interop("dask_calls").report(trace),
         described=lambda given: _interop("dask_calls").described(given),
+        apply=lambda *given: _interop("dask_calls").apply_function(*given),
     )
 )
 for _name in ("jax", "jaxlib", "pandas", "polars", "pyarrow", "torch"):

@@ -12,11 +12,22 @@ import numpy as np
 from axiomjit.base.bounded_tables import BoundedTable
 from axiomjit.base.chunked import refuse_chunked
 from axiomjit.base.dtypes import supported
+from axiomjit.base.libraries import in_blocks
 from axiomjit.base.native_callable import NativeCallable
 from axiomjit.base.origins import user_location
 from axiomjit.graph import execution
 from axiomjit.graph.nodes import Graph, Input, Node
-from axiomjit.symbolic.dims import LENGTH, SMALL, Dim, Scope, Symbol, bound, dim, named_length
+from axiomjit.symbolic.dims import (
+    LENGTH,
+    SMALL,
+    Dim,
+    Guard,
+    Scope,
+    Symbol,
+    bound,
+    dim,
+    named_length,
+)
 
 
 class GraphInputs:
@@ -51,10 +62,14 @@ class GraphInputs:
 
 
 class BuiltGraph(NamedTuple):
-    """A graph, and the function that makes the return value of a call from its results."""
+    """A graph, and the function that makes the return value of a call from its results.
+
+    `guards` has the comparisons of lengths that were made when the graph was built.
+    """
 
     graph: Graph
     finish: execution.Finish
+    guards: tuple[Guard, ...]
     in_tuple: bool | None
     """True if a call returns all results in a tuple, False for one result; None if no native entry
     can answer calls (`execution.add_native_entry`)."""
@@ -76,10 +91,16 @@ class ArrayFunction(NativeCallable[Any]):
         """The results for operands that are nodes, and True if a call returns a tuple."""
         raise NotImplementedError
 
+    def names(self, count: int) -> list[str]:
+        """The names of `count` arguments, for errors."""
+        return [f"operands[{k}]" for k in range(count)]
+
     def answer(self, args: Any, kwargs: Mapping[str, Any]) -> Any:
         """The results for arrays; called if no native entry has answered the call."""
+        if (library := in_blocks(args)) is not None:
+            return library.apply(self, args)
         given = GraphInputs(args, repr(self))
-        built = self._built(given)
+        built = self.built(given)
         found = execution.run(built.graph, given.arrays, given.symbols)
         as_given = all(map(operator.is_, args, given.arrays))
         if as_given and self.wants_guard() and self.misses > 1:
@@ -91,9 +112,9 @@ class ArrayFunction(NativeCallable[Any]):
     def lower(self, *arrays: Any) -> Any:
         """Lower a call with these arrays and return all stages of lowering; nothing is run."""
         given = GraphInputs(arrays, repr(self))
-        return execution.lower(self._built(given).graph, given.arrays, given.symbols)
+        return execution.lower(self.built(given).graph, given.arrays, given.symbols)
 
-    def _built(self, given: GraphInputs) -> BuiltGraph:
+    def built(self, given: GraphInputs) -> BuiltGraph:
         """The graph for arrays with the signature of the given arrays."""
         if given.inputs in self._graphs:
             return self._graphs[given.inputs]
@@ -104,9 +125,10 @@ class ArrayFunction(NativeCallable[Any]):
         built = BuiltGraph(
             Graph(given.inputs, tuple(results)),
             partial(_in_container, self.container) if is_tuple else _single_result,
+            tuple(scope.guards),
             is_tuple if native else None,
         )
-        if not scope.guards:  # it is valid for all arrays of the signature
+        if not built.guards:  # it is valid for all arrays of the signature
             self._graphs.keep(given.inputs, built)
         return built
 

@@ -244,6 +244,11 @@ class ArrayFold(ArrayFunction):
         folding = broadcast_folding(given, self._axes, lambda node: node, *labels or ())
         return _folded(self._acc, folding, self._running)
 
+    def names(self, count: int) -> list[str]:
+        """The names of `count` arguments, for errors; with groups, the last one is `by`."""
+        named = super().names(count)
+        return named if self._groups is None else [*named[:-1], "by"]
+
     def __repr__(self) -> str:
         return f"fold({self._acc!r}, ...)"
 

@@ -11,7 +11,7 @@ group.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -26,22 +26,21 @@ from axiomjit.base.dtypes import (
     is_complex,
     is_inexact,
     is_integer,
-    value_range,
 )
 from axiomjit.graph import builder
 from axiomjit.graph.builder import cast, elementwise
 from axiomjit.graph.describe import describe_type
 from axiomjit.graph.external_calls import may_fail
+from axiomjit.graph.grouped_states import group_sizes, group_states
 from axiomjit.graph.indexing_ops import (
     HIGHEST,
     LOWEST,
     ZERO,
     gather,
     not_integers_error,
-    take_checked,
 )
 from axiomjit.graph.library_operations import CHECK_LABELS, check_labels
-from axiomjit.graph.nodes import Constant, Input, Node, Op, Scalar, note
+from axiomjit.graph.nodes import Constant, Node, Op, Scalar, note
 from axiomjit.graph.primitives import (
     ALL_OF,
     ANY,
@@ -61,8 +60,6 @@ from axiomjit.graph.reductions import (
     has_elements,
     in_nodes,
     positions_along,
-    running_fold,
-    scan_states,
 )
 from axiomjit.graph.shape_ops import merge, padded
 from axiomjit.graph.storages import update
@@ -71,9 +68,6 @@ from axiomjit.numpy_rules.library import FUNCTIONS
 from axiomjit.symbolic.data_dependent import data_dependent_in
 from axiomjit.symbolic.dims import Dim, dim
 from axiomjit.symbolic.index_maps import IndexMap, identity, iterator
-
-_RADIX_SORTED: Final = np.dtype(np.uint16)
-"""The dtype of labels for which NumPy's stable sort is a radix sort, in linear time."""
 
 
 def _op(name: str, *operands: Node) -> Node:
@@ -132,19 +126,13 @@ class Groups:
     def scatter(self, values: Node, start: Scalar, combine: Primitive) -> Node:
         """Combine the values of each group with `start`, in order.
 
-        The last group of the result has the elements that are left out. A value without dimensions
-        is combined once for each label.
+        The last group of the result has the elements that are left out.
         """
-        if values.shape:
-            shape, index, here = self.shape, self._target, tuple(map(iterator, self.axes))
-            left: list[Dim] = [shape[d] for d in self.kept]
-            at = self.at
-        else:
-            shape, index, left, at = self.cells.shape, (iterator(len(self.axes)),), [], 0
-            here = identity(len(self.axes))
-        left.insert(at, self.count + 1)
+        left: list[Dim] = [self.shape[d] for d in self.kept]
+        left.insert(self.at, self.count + 1)
+        here = tuple(map(iterator, self.axes))
         begun = elementwise(COPY, builder.broadcast_to(start, tuple(left)))
-        parts = begun, index, values, identity(len(values.shape)), shape
+        parts = begun, self._target, values, identity(len(values.shape)), self.shape
         return note(update(*parts, [(self.cells, here)], [self.count + 1], combine))
 
     @property
@@ -169,7 +157,7 @@ class Groups:
     @property
     def sizes(self) -> Node:
         """The number of elements in each group."""
-        return self.scatter(_scalar(INT, 1), _scalar(INT, 0), PRIMITIVES["add"])
+        return group_sizes(self.cells, self.count)
 
     def along(self, numbers: Node, result: Node) -> Node:
         """An array with one number per group, broadcast to the shape of a result."""
@@ -348,33 +336,13 @@ def _last_states(fold: StateFold, lifted: list[Node], groups: Groups) -> list[No
         rows = [padded(r, kept, (dim(0), dim(1)), z) for r, z in zip(rows, nothing, strict=True)]
         outside = builder.as_node(groups.count, "fold")
         cells = padded(cells, 0, (dim(0), dim(1)), cast(outside, INT))
-    count = groups.count.constant
-    keys = (
-        cast(cells, _RADIX_SORTED)
-        if count is not None and count <= value_range(_RADIX_SORTED)[1]
-        else cells
-    )
-    places = FUNCTIONS[np.argsort](keys, kind="stable")
-    labels = builder.broadcast_to(take_checked(cells, places, 0), rows[0].shape)
-    ordered = [take_checked(row, places, kept) for row in rows]
-    scanned = scan_states(_within_groups(fold), [labels, *ordered], (kept,))[1:]
-    ends = _op("subtract", running_fold(SUM, groups.sizes, INT, (0,)), _scalar(INT, 1))
-    last = _op("maximum", groups.without_left_out(ends, 0), ZERO)
-    states = [take_checked(node, last, kept) for node in scanned]
+    states = group_states(fold, rows, cells, groups.sizes, _stable_order)
     back = list(range(kept))
     back.insert(groups.at, kept)
     return [builder.transpose(node, back) for node in states]
 
 
-def _within_groups(fold: StateFold) -> StateFold:
-    """A fold of (label, state) pairs that restarts where the label changes."""
-    parts = (INT, *fold.parts)
-    given: list[Any] = [Input(d, k, ()) for k, d in enumerate(parts * 2)]
-    (own, *left), (other, *right) = given[: len(parts)], given[len(parts) :]
-    same = _op("equal", own, other)
-    combined = in_nodes(fold.outputs, [*left, *right])
-    chosen = (
-        elementwise(WHERE, same, cast(both, part), single)
-        for both, part, single in zip(combined, fold.parts, right, strict=True)
-    )
-    return StateFold((other, *chosen), (INT.type(0), *fold.start), starts=False)
+def _stable_order(labels: Node) -> Node:
+    """The positions of labels in sorted order; equal labels keep their order."""
+    order: Node = FUNCTIONS[np.argsort](labels, kind="stable")
+    return order

@@ -28,7 +28,7 @@ def refuse_chunked(value: Any, asked: str) -> None:
     raise GraphTypeError(
         asked,
         seen if size is None else f"{seen}: {size} bytes",
-        "pass x.compute() where that fits into memory, or call it inside of a function that "
-        "axiomjit.jit compiles, which takes arrays in chunks",
+        "pass x.compute() where that fits into memory; functions that axiomjit.jit compiles, fold, "
+        "einsum and functions made by elementwise take arrays in chunks",
         user_location(),
     )

@@ -18,16 +18,19 @@ class Blocks(Record):
 
     `holds(kind)` is true if `kind` is the class of the library's arrays in blocks. `stand_ins`
     returns the arguments of a call with NumPy arrays of the entire shapes in place of arrays in
-    blocks. `answer` returns the results of a traced call, and `report` returns a text about the
+    blocks; `explained` returns the error of a call with stand-ins, without made-up lengths.
+    `answer` returns the results of a traced call, and `report` returns a text about the
     stages of a traced call. `described` returns the arguments with arrays in blocks in place of
-    each `axiomjit.spec`.
+    each `axiomjit.spec`. `apply` calls a function of arrays that is defined by a function of nodes.
     """
 
     holds: Callable[[type], bool]
     stand_ins: Callable[[Sequence[Any], Sequence[str]], tuple[Any, ...]]
+    explained: Callable[[Exception, Sequence[Any], Sequence[str]], Exception]
     answer: Callable[[Any], Any]
     report: Callable[[Any], Any]
     described: Callable[[Any], Any]
+    apply: Callable[[Any, Sequence[Any]], Any]
 
 
 class Library(Record):

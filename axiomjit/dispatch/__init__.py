@@ -74,6 +74,6 @@ Installed functions: an earlier layer calls a later layer through them.
 
 Besides `debug` and `cli`, `dispatch` is the only package that imports front ends, passes and the
 runtime together. May import `base`, `symbolic`, `views`, `graph`, `numpy_rules`, `axis`, `tracing`,
-`functions`, `gradients`, `passes.ir`, `passes.graph`, `passes.views`, `passes`, `runtime.codegen`,
-`runtime.native_call`, `runtime.execution`, `debug`.
+`functions`, `gradients`, `passes.ir`, `passes.graph`, `passes.views`, `passes`, `runtime.memory`,
+`runtime.codegen`, `runtime.native_call`, `runtime.execution`, `debug`.
 """

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from axiomjit.base.errors import NeedsValuesError, UnfollowedError
+from axiomjit.base.errors import AxiomError, NeedsValuesError, UnfollowedError
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
 from axiomjit.base.tree import Structure
@@ -53,7 +53,9 @@ def traced_whole(
     except FallbackToNumPy as fallback:
         raise fallback.refusal_of(name) from None
     except UnfollowedError as error:
-        raise raised(error) from None
+        raise library.explained(raised(error), call.dynamic, call.names) from None
+    except AxiomError as error:
+        raise library.explained(error, call.dynamic, call.names) from None
 
 
 def _traced(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -55,6 +56,9 @@ if TYPE_CHECKING:
     from axiomjit.dispatch.tracing_calls import TracedFunction
     from axiomjit.passes.pipeline import Stages, Watcher
     from axiomjit.runtime.execution.execute import BoundPlan, PlanForm
+
+POOL_SHARE: Final = 0.05
+"""The share of the memory limit of a worker of Dask that the pool of its process may keep."""
 
 
 Array = np.ndarray
@@ -417,11 +421,30 @@ def _known_length(length: Dim, values: Mapping[Symbol, int]) -> int | Dim:
 
 
 def limited_threads() -> AbstractContextManager[None]:
-    """A context in which a task of another scheduler uses `config.worker_threads` threads."""
+    """A context in which a task of another scheduler uses `config.worker_threads` threads.
+
+    On a worker of Dask with a memory limit, the pool keeps at most `POOL_SHARE` of this limit.
+    """
+    limit = _worker_memory()
+    if limit:
+        lazy_import("axiomjit.runtime.memory.allocation")
+        from axiomjit.runtime.memory.allocation import keep_at_most
+
+        keep_at_most(int(limit * POOL_SHARE))
     lazy_import("axiomjit.runtime.execution.workers")
     from axiomjit.runtime.execution.workers import threads
 
     return threads(config.worker_threads)
+
+
+def _worker_memory() -> float:
+    """The memory limit of the worker of Dask that runs this thread's task; 0 without a limit."""
+    distributed = sys.modules.get("distributed")
+    try:
+        worker = None if distributed is None else distributed.get_worker()
+    except ValueError:  # another scheduler's task
+        return 0
+    return getattr(getattr(worker, "memory_manager", None), "memory_limit", None) or 0
 
 
 execution.install(

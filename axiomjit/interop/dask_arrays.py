@@ -20,14 +20,14 @@ from dask.graph_manipulation import clone
 from dask.highlevelgraph import MaterializedLayer
 
 from axiomjit.base.config import config
+from axiomjit.base.dtypes import state_parts
 from axiomjit.base.native_callable import NativeCallable
 from axiomjit.graph.nodes import Constant, Input, Node, Op
 from axiomjit.graph.primitives import UfuncFold
-from axiomjit.graph.reductions import StateFold
 from axiomjit.interop.dask_plans import Planned
 from axiomjit.scale.axis_classes import JOINED, REDUCE, SCAN, SLICE, TOTALS
 from axiomjit.scale.block_graphs import BlockInput, block_graph
-from axiomjit.scale.combining import AsBlock, Chosen, Combining, Continuing, SameState
+from axiomjit.scale.combining import AsBlock, Chosen, Combining, SameState
 from axiomjit.scale.partitions import Places, number
 from axiomjit.scale.refusals import too_thin
 from axiomjit.scale.stages import Spans, Stage, Target
@@ -93,13 +93,19 @@ class Arrays:
         inputs = [one for one in block.inputs if isinstance(one, BlockInput)]
         names = ["" if isinstance(one, Dim) else self._name(one.node) for one in block.inputs]
         partial = [one.partial for one in stage.targets]
-        task = block_task(block, self._values, partial, needs, names, grids)
+        continued = [self._continued(one) for one in stage.targets]
+        task = block_task(block, self._values, partial, needs, continued, names, grids)
         arguments: list[Any] = []
         fresh = iter(range(FRESH, 10 * FRESH))
         for one in inputs:
             arguments += self._argument(one, stage, fresh)
         for grid in grids:
             arguments += [_positions(stage, grid), (grid, next(fresh))]
+        for target, fold in zip(stage.targets, continued, strict=True):
+            if fold is not None:
+                before = self._made[self._classified.totals[target.node]]
+                index = (next(fresh) if grid is None else grid for grid in target.own)
+                arguments += [before, tuple(index)]
         if len(stage.targets) == 1:
             self._keep(stage.targets[0], self._blocks(task, stage.targets[0], arguments, fresh))
             return
@@ -110,6 +116,13 @@ class Arrays:
         )
         for k, target in enumerate(stage.targets):
             self._keep(target, self._blocks(Chosen(k), target, [whole, every], fresh))
+
+    def _continued(self, target: Target) -> UfuncFold | None:
+        """The fold of a running fold, whose blocks go on from all previous blocks; else None."""
+        if self._classified.cuts.get(target.node) != SCAN:
+            return None
+        assert isinstance(target.node.fold, UfuncFold)
+        return target.node.fold
 
     def _needs_elements(self, target: Target) -> bool:
         """True if a target is a fold without identity, which has no state without elements."""
@@ -151,14 +164,12 @@ class Arrays:
             array = self._combined(node, array)
         elif kind == TOTALS:
             array = self._before(node, array)
-        elif kind == SCAN:
-            array = self._continued(node, array)
         self._made[node] = array
 
     def _combined(self, node: Op, states: Any) -> Any:
         """The result of a fold, from the states of the blocks."""
         assert node.fold is not None
-        several = isinstance(node.fold, StateFold) and len(node.fold.parts) > 1
+        several = bool(state_parts(node.dtype)[1:])
         axes = tuple(range(node.rank, states.ndim))
         dtype = np.dtype(object) if several else node.dtype
         return da.reduction(
@@ -186,17 +197,6 @@ class Arrays:
         chunks = (*totals.chunks[:-1], (1,))
         none = da.full((*totals.shape[:-1], 1), start, dtype=dtype, chunks=chunks)
         return da.concatenate([none, running[..., :-1]], axis=axis)
-
-    def _continued(self, node: Op, blocks: Any) -> Any:
-        """A running fold, from the running fold of each block and the fold of previous blocks."""
-        assert isinstance(node.fold, UfuncFold)
-        every = tuple(range(blocks.ndim))
-        before = self._made[self._classified.totals[node]]
-        task = Continuing(node.fold, node.dtype)
-        given = blocks, every, before, every
-        return da.blockwise(
-            task, every, *given, dtype=node.dtype, meta=_meta(node), align_arrays=False
-        )
 
     # What tasks get
 
@@ -236,7 +236,8 @@ class Arrays:
             inner = lengths if len(lengths) > 1 else ()
             if inner and min(inner) < max(low, high):
                 cut = span.place.partition
-                raise too_thin(self._name(one.node), d, max(low, high), cut)
+                name = self._name(one.node) if isinstance(one.node, Input) else ""
+                raise too_thin(name, d, max(low, high), cut)
             depth[d] = (low, high)
         if not depth:
             return array

@@ -9,10 +9,12 @@ from typing import Any, Final
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from axiomjit.base.errors import GraphTypeError
+from axiomjit.accumulators.arrays import ArrayFunction, GraphInputs
+from axiomjit.base.errors import AxiomError, GraphTypeError, GraphValueError
 from axiomjit.base.origins import user_location
 from axiomjit.base.tree import OfArgument, flatten_tree, unflatten_tree
 from axiomjit.dispatch.chunked_calls import WholeTrace
+from axiomjit.dispatch.fresh import Memo, Recipe
 from axiomjit.dispatch.warm import Spec
 from axiomjit.graph.nodes import Graph, Node
 from axiomjit.interop.dask_plans import Planned, is_array
@@ -57,6 +59,24 @@ def _stand_in(value: Any, name: str) -> Any:
     return as_strided(np.zeros((), value.dtype), shape, strides)
 
 
+def explained(error: Exception, values: Sequence[Any], names: Sequence[str]) -> Exception:
+    """The error of a call with stand-ins; if it names a length that is not known, another error."""
+    if not isinstance(error, AxiomError):
+        return error
+    for value, name in zip(values, names, strict=True):
+        for d, cut in enumerate(value.chunks if is_array(type(value)) else ()):
+            number = str(_UNKNOWN + len(cut))
+            if isnan(value.shape[d]) and number in f"{error.asked} {error.seen}":
+                return GraphValueError(
+                    error.asked.replace(number, "?"),
+                    f"{error.seen.replace(number, '?')}, where ? is the length of axis {d} of "
+                    f"{name}, which is not known before its blocks are computed",
+                    f"{name}.compute_chunk_sizes() before the call",
+                    error.where,
+                )
+    return error
+
+
 def described(arguments: Any) -> Any:
     """The arguments, with each `axiomjit.spec` replaced by a Dask array, also in containers."""
     import dask.array as da
@@ -87,6 +107,38 @@ def answer(trace: WholeTrace) -> Any:
     return unflatten_tree(trace.structure, _leaves(trace, planned, arrays, by_number))
 
 
+def apply_function(function: ArrayFunction, values: Sequence[Any]) -> Any:
+    """The results of a function that is defined by a function of nodes, as Dask arrays.
+
+    No elements are computed.
+
+    Raises:
+        GraphTypeError, GraphValueError: the call cannot be cut into stages.
+    """
+    names = function.names(len(values))
+    given = GraphInputs(stand_ins(values, names), repr(function))
+    try:
+        built = function.built(given)
+    except AxiomError as error:
+        raise explained(error, values, names) from None
+    arrays = (
+        value if is_array(type(value)) else array
+        for value, array in zip(values, given.arrays, strict=True)
+    )
+    results = range(len(built.graph.outputs))
+    trace = WholeTrace(
+        repr(function),
+        built.graph,
+        tuple(arrays),
+        tuple(names),
+        flatten_tree([None for _ in results])[1],
+        tuple((k, None) for k in results),
+        given.symbols,
+        built.guards,
+    )
+    return built.finish(answer(trace))
+
+
 def _numbered(trace: WholeTrace, graph: Graph) -> Iterator[tuple[int, Node]]:
     numbers = sorted({n for n, _ in trace.leaves if n is not None})
     yield from zip(numbers, graph.outputs, strict=True)
@@ -95,9 +147,12 @@ def _numbered(trace: WholeTrace, graph: Graph) -> Iterator[tuple[int, Node]]:
 def _leaves(
     trace: WholeTrace, planned: Planned, arrays: Any, results: Mapping[int, Node]
 ) -> Iterator[object]:
+    made: Memo = {}
     for number, value in trace.leaves:
         if isinstance(value, Dim):
             yield evaluate(value, planned.values)
+        elif isinstance(value, Recipe):
+            yield value.now(made)
         elif number is None:
             yield value
         elif isinstance(value, OfArgument) and value.is_itself:

@@ -107,14 +107,13 @@ def _checked(values: Sequence[Any], asked: str) -> dict[Hashable, int]:
 
     Raises:
         GraphValueError: a dimension has two different lengths or indexes.
-        GraphTypeError: a value is a Dataset, or an array in chunks.
+        GraphTypeError: a value is a Dataset.
     """
     lengths: dict[Hashable, int] = {}
     for value in values:
         if isinstance(value, xarray.Dataset):
             remedy = "give its arrays, dataset[name], or call dataset.map(function)"
             raise GraphTypeError(asked, "a Dataset, which has several", remedy, user_location())
-        refuse_chunked(value, asked)
         for name, length in value.sizes.items() if isinstance(value, xarray.DataArray) else ():
             known = lengths.setdefault(name, length)
             if known != length:
@@ -122,8 +121,18 @@ def _checked(values: Sequence[Any], asked: str) -> dict[Hashable, int]:
     try:
         xarray.align(*(v for v in values if isinstance(v, xarray.DataArray)), join="exact")
     except xarray.AlignmentError as error:
-        _refuse(asked, str(error), _ALIGN_REMEDY)
+        _refuse(asked, _difference(values) or str(error), _ALIGN_REMEDY)
     return lengths
+
+
+def _difference(values: Sequence[Any]) -> str | None:
+    """Text about the dimension whose indexes differ between DataArrays; None without one."""
+    found: dict[Hashable, Any] = {}
+    for value in values:
+        for name, index in value.indexes.items() if isinstance(value, xarray.DataArray) else ():
+            if not found.setdefault(name, index).equals(index):
+                return f"dimension {name!r} with two indexes that differ"
+    return None
 
 
 def _check_distinct(names: Names, asked: str) -> None:
@@ -141,7 +150,12 @@ def _applied(
 ) -> Any:
     """Call a function of arrays by `xarray.apply_ufunc`; attributes are kept as in arithmetic."""
     made = xarray.apply_ufunc(
-        function, *operands, input_core_dims=core, output_core_dims=result, join="exact"
+        function,
+        *operands,
+        input_core_dims=core,
+        output_core_dims=result,
+        join="exact",
+        dask="allowed",
     )
     if xarray.get_options()["keep_attrs"]:  # True or "default"
         made.attrs = merge_attrs([getattr(one, "attrs", {}) for one in operands], "drop_conflicts")

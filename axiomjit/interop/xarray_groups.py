@@ -20,7 +20,7 @@ from xarray.core.resample import DataArrayResample, DatasetResample
 from axiomjit.accumulators.fold import fold
 from axiomjit.base.dtypes import CODES, is_complex, is_float
 from axiomjit.base.records import Record
-from axiomjit.interop.traced_variables import DATA, traced_variables, with_data
+from axiomjit.interop.traced_variables import DATA, traced_variables, with_data, with_lengths
 
 
 class Groups(Record):
@@ -189,17 +189,23 @@ class GroupReduction:
                 at = one.dims.index(self._dim)
                 numbers = self._ranks.reshape([-1 if k == at else 1 for k in range(one.ndim)])
             data[name] = np.broadcast_to(numbers.astype(np.float64), shape)
+        whole = with_data(self._obj, data)
+        # one element along the other dimensions, since xarray copies what it groups
+        others = [one for one in whole.dims if one != self._dim]
         like = copy.copy(self._grouped)
-        like._obj = with_data(self._obj, data)
+        like._obj = whole.isel(dict.fromkeys(others, slice(0, 1)))
 
         def first(values: Any, axis: Any = None, **more: Any) -> Any:
             return np.take(values, 0, axis=axis[0] if isinstance(axis, tuple) else axis)
 
-        return own(like, first, **options)
+        made = own(like, first, **options)
+        return with_lengths(made, whole, [one for one in others if one in made.dims])
 
     def result(self, labels: Any, rule: Callable[..., Any], options: Mapping[str, Any]) -> Any:
         """The result: the labels with the reduced data, or None if these do not fit."""
         data: dict[Any, Any] = {}
+        if labels is None:
+            return None
         coords = {**getattr(labels, "_coords", {}), **getattr(labels, "_variables", {})}
         for name, one in self._coords.items():
             if name in coords:

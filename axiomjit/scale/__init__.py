@@ -8,6 +8,7 @@ blocks: `interop` builds Dask arrays.
 - `partitions.py`: partitions of dimensions into blocks, and the parts of dimensions in values
 - `moments.py`, `counts.py`, `flattened.py`: variances in one pass, lengths that are not known,
   folds of flattened values
+- `groups.py`: folds of groups of labelled elements
 - `refusals.py`: the errors for operations that no stage can run
 - `tokens.py`: SHA-256 of graphs
 - `combining.py`: the states of blocks, combined into the result of a fold

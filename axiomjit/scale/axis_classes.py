@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NoReturn
 
 from axiomjit.base.records import Record
-from axiomjit.graph.builder import cast
+from axiomjit.graph.builder import cast, elementwise
 from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.nodes import (
     Graph,
@@ -35,6 +35,12 @@ from axiomjit.graph.primitives import COPY, GATHER, JOIN, POSITION, VIEW, UfuncF
 from axiomjit.graph.regions import Region, Written
 from axiomjit.scale.counts import counted
 from axiomjit.scale.flattened import is_flattening, unflattened
+from axiomjit.scale.groups import (
+    GroupsFold,
+    begins_with_identity,
+    grouped_update,
+    with_grouped_scans,
+)
 from axiomjit.scale.moments import squares_of
 from axiomjit.scale.partitions import Partition, Place, Places, Values, number, sliced
 from axiomjit.scale.refusals import (
@@ -103,9 +109,15 @@ def classify_axes(graph: Graph, arguments: Arguments, values: Values) -> Classif
     """
     found = _Classifying(arguments, values, _unknown_in(graph, arguments))
     now: dict[Node, Node] = {}
+    graph, scans = with_grouped_scans(graph)
     for node in graph.nodes:
-        now[node] = found.classify(with_operands(node, [now[c] for c in node.children]))
-        inherit(now[node], node)
+        found.classify_new(node, now)
+        if node in scans and not found.is_cut(now[node]):
+            # all elements are in one block: the scan itself
+            for below in post_order((scans[node],)):
+                if below not in now:
+                    found.classify_new(below, now)
+            now[node] = now[scans[node]]
     outputs = tuple(now[node] for node in graph.outputs)
     return found.classified(graph.replace(outputs=outputs))
 
@@ -146,6 +158,15 @@ class _Classifying:
         self._unknown = unknown
         self._classes: dict[AxisClass, None] = {}
 
+    def classify_new(self, node: Node, now: dict[Node, Node]) -> None:
+        """Classify a node whose operands are replaced by `now`, and add the node to `now`."""
+        now[node] = self.classify(with_operands(node, [now[c] for c in node.children]))
+        inherit(now[node], node)
+
+    def is_cut(self, node: Node) -> bool:
+        """True if a node is a cut."""
+        return node in self._cuts
+
     def classified(self, graph: Graph) -> Classified:
         """The classified graph; costly values that later levels read become cuts first."""
         for node in graph.outputs:
@@ -165,7 +186,8 @@ class _Classifying:
         if not isinstance(node, Op):
             return False
         library = isinstance(node.primitive, LibraryOperation)
-        return node.fold is not None or library or node.primitive is GATHER
+        scatters = isinstance(node, Update) and len(node.operands) > 2
+        return node.fold is not None or library or scatters
 
     def classify(self, node: Node) -> Node:
         """Store the places of a node, and return the node or the node that replaces it."""
@@ -195,6 +217,8 @@ class _Classifying:
             return self._slice(node)
         if node.primitive is JOIN and self._must_concatenate(node):
             return self._concatenate(node)
+        if isinstance(node, Update) and len(node.operands) > 2:
+            return self._of_scatter(node)
         iterators = self._iterators_of(node)
         squares = squares_of(node) if any(iterators[node.rank :]) else None
         if squares is not None:
@@ -243,6 +267,33 @@ class _Classifying:
         axis = next(d for d, place in enumerate(self._places[child]) if place)
         why = "of elements in a row, across blocks"
         raise needs_whole(op, child, axis, self._arguments, why, every=True)
+
+    def _of_scatter(self, op: Update) -> Node:
+        """A write at chosen positions: in each block, or the states of groups, combined.
+
+        Raises:
+            GraphValueError: the positions are along an axis in blocks, or elements of several
+                blocks replace each other.
+        """
+        iterators = self._iterators_of(op)
+        written = {k for function in op.maps[0] for k, _ in function.terms}
+        folded = [k for k in range(op.rank) if iterators[k] is not None and k not in written]
+        if not folded and not any(iterators[op.rank :]):
+            self._note_op(op, iterators)
+            return op
+        grouped = grouped_update(op) if not any(iterators[op.rank :]) else None
+        if grouped is None:
+            child = next(c for c in op.operands if any(self._places[c]))
+            axis = next(d for d, place in enumerate(self._places[child]) if place)
+            raise needs_whole(op, child, axis, self._arguments, "at chosen positions")
+        made: Node = grouped
+        assert op.combine is not None
+        assert isinstance(grouped.fold, GroupsFold)
+        if not begins_with_identity(op, grouped.fold):
+            made = elementwise(op.combine, op.operands[0], grouped)
+        for below in post_order((made,)):
+            self.classify(below)
+        return made
 
     def _of_argument(self, node: Input) -> Places:
         cuts = self._arguments[node.position].partitions
@@ -581,8 +632,6 @@ class _Classifying:
         if isinstance(primitive, Region) or isinstance(op, Written):
             why = "over values in blocks"
             raise needs_whole(op, cut, axis, self._arguments, why, every=True)
-        if isinstance(op, Update) and (len(op.operands) > 2 or op.combine is not None):
-            raise needs_whole(op, cut, axis, self._arguments, "at chosen positions")
 
     def _check_order(self, op: Op, iterators: Places) -> None:
         """Refuse an ordered fold in which the elements of one block are not consecutive."""
@@ -616,7 +665,7 @@ class _Classifying:
             return SCAN if k == len(op.extents) - 1 else "map"
         if k >= op.rank and op.fold is not None:
             several = sum(k in iterators_of(index) for index in op.maps) > 1
-            return "contract" if several else REDUCE
+            return "contract" if several and not isinstance(op.fold, GroupsFold) else REDUCE
         shift = number(function.offset, self._values) + place.origin - walked.origin
         if isinstance(op, Update):
             return "map"

@@ -27,6 +27,7 @@ from axiomjit.graph.primitives import COPY, POSITION, PRIMITIVES, VIEW, UfuncFol
 from axiomjit.graph.reductions import StateFold, parts_of
 from axiomjit.scale.axis_classes import Classified, Totals, is_position
 from axiomjit.scale.counts import COUNTED, block_count
+from axiomjit.scale.groups import GroupsFold, block_groups
 from axiomjit.scale.moments import SQUARES, block_moments
 from axiomjit.scale.partitions import Values
 from axiomjit.scale.stages import (
@@ -189,6 +190,8 @@ class _Building:
             return parts_of(made), count
         if target.node.fold is COUNTED:
             return [block_count(made)], dim(1)
+        if isinstance(target.node.fold, GroupsFold):
+            return block_groups(made), count
         if target.node.fold is SQUARES:
             return block_moments(made), count
         return [made], count

@@ -12,6 +12,7 @@ from axiomjit.base.errors import GraphValueError
 from axiomjit.graph.primitives import FoldRule, UfuncFold
 from axiomjit.graph.reductions import StateFold, in_arrays
 from axiomjit.scale.counts import COUNTED
+from axiomjit.scale.groups import GroupsFold
 from axiomjit.scale.moments import SquaresFold
 from axiomjit.scale.tasks import State
 from axiomjit.scale.tokens import token_of
@@ -53,7 +54,7 @@ class Combining:
             return (np.asarray(self.fold.combine.evaluate(one[0], other[0])),)
         if self.fold == COUNTED:
             return (np.asarray(one[0] + other[0]),)
-        if isinstance(self.fold, SquaresFold):
+        if isinstance(self.fold, SquaresFold | GroupsFold):
             return self.fold.combined(one, other)
         assert isinstance(self.fold, StateFold)
         made = in_arrays(self.fold.outputs, [*one, *other])
@@ -67,33 +68,12 @@ class Combining:
                 "no elements in any block, and no identity",
                 "fold only where there are elements, or give an initial value",
             )
+        if isinstance(self.fold, GroupsFold):
+            state = self.fold.results(state)
+            return state[0] if len(state) == 1 else state
         if not isinstance(self.fold, StateFold):
             return state[-1].astype(self.dtype, copy=False)
         return state[0] if len(state) == 1 else state
-
-
-class Continuing:
-    """Adds the fold of all previous blocks to the running fold of a block."""
-
-    __slots__ = ("_token", "dtype", "fold")
-
-    def __init__(self, fold: UfuncFold, dtype: DType) -> None:
-        """Store the fold and the dtype of the fold's result."""
-        self.fold, self.dtype = fold, dtype
-        self._token = token_of("continuing", fold, dtype)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Continuing, (self.fold, self.dtype)
-
-    def __dask_tokenize__(self) -> object:
-        return "axiomjit", self._token
-
-    __name__ = "continued"
-
-    def __call__(self, block: np.ndarray, before: np.ndarray) -> np.ndarray:
-        """The running fold of the block combined with `before`, the fold of previous blocks."""
-        found: np.ndarray = self.fold.combine.evaluate(before, block)
-        return found.astype(self.dtype, copy=False)
 
 
 class AsBlock:

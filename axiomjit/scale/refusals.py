@@ -68,7 +68,7 @@ def operation_of(node: Node) -> str:
     """The name of an operation in messages."""
     if not isinstance(node, Op):
         return "the call"
-    if node.fold is not None and node.primitive.name == "view":
+    if node.fold is not None and node.primitive.name in ("view", "state"):
         return str(node.fold)
     return f"{node.fold} of {node.primitive}" if node.fold is not None else str(node.primitive)
 
@@ -150,11 +150,14 @@ def unknown_lengths(op: Node, operand: Node, axis: int, arguments: Arguments) ->
 
 
 def too_thin(name: str, axis: int, depth: int, cut: Partition) -> AxiomError:
-    """The error for a stencil that reaches beyond the next block."""
+    """The error for a stencil that reaches beyond the next block; the name of no value is empty."""
+    fix = f"{name}.rechunk({{{axis}: n}}) before the call, with n of at least {depth}"
+    if not name:
+        fix = "rechunk the arguments before the call, so that no block is shorter than that"
     return GraphValueError(
-        f"elements up to {depth} places away along axis {axis} of {name}",
+        f"elements up to {depth} places away along axis {axis} of {name or 'a value'}",
         f"blocks of lengths {cut}, the shortest of {min(cut.known)}",
-        f"{name}.rechunk({{{axis}: n}}) before the call, with n of at least {depth}",
+        fix,
     )
 
 

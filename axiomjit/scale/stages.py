@@ -8,7 +8,6 @@ from itertools import permutations
 from axiomjit.base.records import Record
 from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.nodes import Constant, Input, Node, Op, Update, post_order
-from axiomjit.graph.primitives import GATHER
 from axiomjit.scale.axis_classes import (
     JOINED,
     PART,
@@ -247,7 +246,7 @@ def _is_pointwise(node: Node) -> bool:
     """True if each element of a value is computed independently of the other elements."""
     if not isinstance(node, Op) or isinstance(node, Update) or node.regions:
         return False
-    library = isinstance(node.primitive, LibraryOperation) or node.primitive is GATHER
+    library = isinstance(node.primitive, LibraryOperation)
     return node.fold is None and not library and not is_position(node)
 
 

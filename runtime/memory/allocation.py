@@ -165,9 +165,10 @@ def _capsule(address: int) -> Any:
 
 
 class _Process:
-    """The holder of the pool of this process."""
+    """The holder of the pool of this process, and of the most bytes that the pool may keep."""
 
     pool: _Pool | None = None
+    most: int = sys.maxsize
 
 
 @lru_cache(maxsize=1)
@@ -185,13 +186,23 @@ def _start() -> None:
         ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_size_t)(address)(0)
 
 
+def keep_at_most(count: int) -> None:
+    """Let the pool keep at most `count` bytes from now on, even if `config.pool_bytes` is more."""
+    _Process.most = count
+
+
+def kept_limit() -> int:
+    """The number of bytes that the pool may keep."""
+    return min(config.pool_bytes, _Process.most)
+
+
 def recycled(make: Maker, shape: Sequence[int], dtype: np.dtype[Any]) -> Array:
     """The array from `make(shape, dtype)`, with memory from the pool.
 
     Raises:
         MemoryError: there is not enough memory.
     """
-    limit = config.pool_bytes
+    limit = kept_limit()
     pool = _Process.pool
     if pool is None:
         if limit and why_not_compile() is None:
@@ -213,9 +224,10 @@ def with_recycling(function: Callable[P, R], /, *args: P.args, **kwargs: P.kwarg
     NumPy then uses the memory that is kept for compiled results, in place of more from the system.
     """
     pool = _Process.pool
-    if pool is None or not config.pool_bytes:
+    limit = kept_limit()
+    if pool is None or not limit:
         return function(*args, **kwargs)
-    pool.state[LIMIT] = config.pool_bytes
+    pool.state[LIMIT] = limit
     before = pool.set_handler(pool.capsule)
     try:
         return function(*args, **kwargs)

@@ -9,7 +9,7 @@ from axiomjit.accumulators.grouped import GROUPED
 from axiomjit.base.dtypes import INT
 from axiomjit.base.errors import GraphTypeError, GraphValueError, PositionError
 from axiomjit.graph.nodes import Input
-from axiomjit.graph.reductions import StateFold, in_nodes
+from axiomjit.graph.reductions import in_nodes
 from tests.generator.budget import budget
 
 COMPOSE = aj.Accumulator((1.0, 0.0), lambda f, g: (f[0] * g[0], f[1] * g[0] + g[1]))
@@ -224,27 +224,26 @@ def test_random_programs():
 
 
 def unbroken(fold):
-    """A fold of (label, state) that does not begin anew where the label changes."""
+    """The combined (label, state) pair if the fold goes on where the label changes."""
     parts = (INT, *fold.parts)
     given = [Input(dtype, k, ()) for k, dtype in enumerate(parts * 2)]
     left, right = given[1 : len(parts)], given[len(parts) + 1 :]
     combined = in_nodes(fold.outputs, [*left, *right])
-    start = (np.int64(0), *fold.start)
-    return StateFold((given[len(parts)], *combined), start, starts=False)
+    return (given[len(parts)], *combined)
 
 
 FAULTS = {
-    "empty": ("Groups.filled", lambda self, node, value: node),
-    "divided": ("_divided", lambda groups, total: total),
-    "left out": ("Groups.finished", lambda self, node: node),
-    "unbroken": ("_within_groups", unbroken),
+    "empty": ("accumulators.grouped.Groups.filled", lambda self, node, value: node),
+    "divided": ("accumulators.grouped._divided", lambda groups, total: total),
+    "left out": ("accumulators.grouped.Groups.finished", lambda self, node: node),
+    "unbroken": ("graph.grouped_states._within_groups", unbroken),
 }
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_planted_faults_are_found(monkeypatch, fault):
     place, other = FAULTS[fault]
-    monkeypatch.setattr(f"axiomjit.accumulators.grouped.{place}", other)
+    monkeypatch.setattr(f"axiomjit.{place}", other)
     x, labels = np.arange(1.0, 9.0), np.array([0, -1, 1, 0, 1, 0, -1, 1])
     total = aj.Accumulator(0.0, lambda a, b: a + b)
     given = [("max", np.nan), ("mean", np.nan), (total, 0.0)]

@@ -1,6 +1,7 @@
 """Compiled functions of Dask arrays: laziness, tasks, tokens, tracing, labels, gradients."""
 
 import pickle
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ da = pytest.importorskip("dask.array")
 from dask.base import tokenize  # noqa: E402 - below the modules that may lack
 
 from axiomjit.interop.dask_arrays import Arrays  # noqa: E402
+from axiomjit.runtime.memory import allocation  # noqa: E402
 from axiomjit.scale.tasks import BlockTask  # noqa: E402
 
 ROWS = np.arange(60.0).reshape(12, 5) ** 1.5
@@ -181,6 +183,40 @@ def test_dask_arrays_in_data_arrays(name):
     xr.testing.assert_allclose(made.compute(scheduler="synchronous"), want)
 
 
+def anomalies(a):
+    return a.groupby("t.month") - a.groupby("t.month").mean()
+
+
+@pytest.mark.parametrize("name", ["mean", "std", "count", "seasons", "resampled", "anomalies"])
+def test_groups_of_dask_arrays_in_data_arrays(name):
+    xr, pd = pytest.importorskip("xarray"), pytest.importorskip("pandas")
+    calls = {
+        "mean": lambda a: a.groupby("t.month").mean(),
+        "std": lambda a: a.groupby("t.month").std(ddof=1),
+        "count": lambda a: a.groupby("t.dayofyear").count(),
+        "seasons": lambda a: (a > 9.0).groupby("t.season").any(),
+        "resampled": lambda a: a.resample(t="10D").max(),
+        "anomalies": anomalies,
+    }
+    values = np.where(np.arange(600) % 11 == 0, np.nan, np.arange(600.0) % 13).reshape(120, 5)
+    days = pd.date_range("2001-01-01", periods=120)
+    x = xr.DataArray(values, dims=("t", "c"), coords={"t": days, "c": list("abcde")})
+    with xr.set_options(use_bottleneck=False, use_flox=False, use_numbagg=False):
+        want = calls[name](x)
+        for chunks in ({"t": 37}, {"c": 2}):
+            made = jit(calls[name])(x.chunk(chunks))
+            assert made.chunks is not None
+            xr.testing.assert_allclose(made.compute(scheduler="synchronous"), want)
+
+
+def test_objects_that_the_function_makes_are_new_in_each_call():
+    f = jit(lambda x: (x * 2.0, np.arange(3), {"a": [1, 2]}))
+    first, second = f(in_blocks()), f(in_blocks())
+    assert first[1].tolist() == [0, 1, 2]
+    assert first[1] is not second[1]
+    assert first[2] == {"a": [1, 2]}
+
+
 def test_the_report_names_classes_stages_tasks_and_bytes():
     text = jit(standardise).axes_report(aj.spec((1000, 8), chunks=(100, 8)))
     assert "x axis 0: reduce in sum" in text
@@ -218,11 +254,28 @@ def test_arrays_of_a_call_are_made_once(monkeypatch):
 
 
 @pytest.mark.filterwarnings("ignore")  # of sockets that distributed leaves open
-def test_workers_give_the_bits_of_threads():
+def test_workers_give_the_bits_of_threads(monkeypatch):
     distributed = pytest.importorskip("distributed")
     x = in_blocks(np.random.default_rng(2).normal(size=(90, 4)), (20, 4))
     made = jit(lambda v: standardise(v).max(1) + np.cumsum(v, 0).sum(1))(x)
     options = {"processes": False, "dashboard_address": ":0", "n_workers": 1}
-    with distributed.Client(**options) as client:
+    monkeypatch.setattr(allocation._Process, "most", allocation._Process.most)
+    with distributed.Client(**options, memory_limit="400 MB") as client:
         found = client.compute(made).result()
     assert found.tobytes() == computed(made).tobytes()
+    assert allocation.kept_limit() == 20_000_000  # a twentieth of the worker's memory
+
+
+def test_tasks_run_on_the_configured_threads(monkeypatch):
+    seen = []
+
+    def counted(count):
+        seen.append(count)
+        return nullcontext()
+
+    monkeypatch.setattr("axiomjit.runtime.execution.workers.threads", counted)
+    made = jit(lambda v: v * 2.0)(in_blocks(chunks=12))
+    computed(made)
+    monkeypatch.setattr(config, "_worker_threads", 2)
+    computed(made)
+    assert seen == [1, 2]

@@ -11,6 +11,7 @@ da = pytest.importorskip("dask.array")
 
 GENERATOR = np.random.default_rng(0)
 SEEN = []
+LAST = aj.Accumulator(None, lambda a, b: b)
 
 
 def rows(chunks=(5, 4), shape=(12, 8)):
@@ -34,6 +35,18 @@ def written(x):
 def kept(x):
     SEEN.append(x.shape[0])
     return x * 2.0
+
+
+def put(x, places):
+    y = x.copy()
+    y[places] = 0.0
+    return y
+
+
+def replaced(x, places):
+    y = np.zeros((3, x.shape[1]))
+    y[places] = x
+    return y
 
 
 def scanned(x):
@@ -65,13 +78,14 @@ CALLS = {
     "product of other blocks": lambda: jit(lambda x, y: x @ y)(rows(), rows((3, 4), (8, 6))),
     "blocks of an own value": lambda: jit(lambda x: x[::-1] + x)(rows()),
     "stencil beyond a block": lambda: jit(lambda x: x[3:] - x[:-3])(rows((2, 8))),
+    "stencil of an earlier stage": lambda: jit(lambda x: np.diff(np.cumsum(x, 0), axis=0))(
+        rows(((5, 0, 7), 8))
+    ),
     "convolution": lambda: jit(lambda x: np.convolve(x, [1.0, 2.0, 1.0]))(rows((5, 4))[:, 0]),
     "interpolation": lambda: jit(lambda x: np.interp(0.5, x, x))(rows((5, 4))[:, 0]),
     "histogram": lambda: jit(lambda x: np.histogram(x, bins=3, range=(0.0, 9.0))[0])(rows()),
     "bin counts": lambda: jit(lambda x: np.bincount(x.astype(int)))(rows((5, 4))[:, 0]),
-    "groups": lambda: jit(lambda x: aj.fold("sum", x, axes=0, by=np.arange(12) % 3, groups=3))(
-        rows()
-    ),
+    "written positions": lambda: jit(lambda x: put(x, np.array([3, 1])))(rows()),
     "own fold in order": lambda: jit(lambda x: aj.fold(aj.Accumulator(0.0, lambda a, b: a + b), x))(
         rows()
     ),
@@ -90,9 +104,24 @@ CALLS = {
     "unknown, stencil": lambda: jit(lambda x: np.diff(x, axis=0))(unknown()),
     "unknown, length": lambda: jit(lambda x: x.shape[0])(unknown()),
     "unknown, rows": lambda: jit(lambda x: x + np.arange(4.0)[:, None])(unknown()),
-    "einsum outside": lambda: aj.einsum("ij->i", rows()),
-    "fold outside": lambda: aj.fold("sum", rows()),
-    "elementwise outside": lambda: aj.elementwise(lambda a: a * 2.0, "broadcast")(rows()),
+    "unknown, other lengths": lambda: jit(lambda x, y: x + y)(unknown(), rows()),
+    "unknown, product": lambda: aj.einsum("ij,ij->j", unknown(), rows()),
+    "unknown, reshape": lambda: jit(lambda x: x.reshape(-1))(unknown()),
+    "unknown, groups": lambda: aj.fold("sum", unknown(), axes=0, by=np.arange(4), groups=4),
+    "groups in order": lambda: aj.fold(
+        LAST, rows(), axes=(0, 1), by=np.arange(96).reshape(12, 8) % 3, groups=3
+    ),
+    "groups of labels in other blocks": lambda: aj.fold(
+        "sum", rows(), axes=0, by=da.from_array(np.arange(12) % 3, chunks=4), groups=3
+    ),
+    "first of groups": lambda: jit(lambda x: x[np.array([0, 4, 8])].sum(1))(rows()),
+    "written elements of several blocks": lambda: jit(replaced)(rows(), np.arange(12) % 3),
+    "diagonal": lambda: jit(np.trace)(rows()),
+    "einsum outside": lambda: aj.einsum("ij,jk->ik", rows(), rows((3, 4), (8, 6))),
+    "fold outside": lambda: aj.fold(aj.Accumulator(0.0, lambda a, b: a + b), rows()),
+    "elementwise outside": lambda: aj.elementwise(lambda a, b: a * b, "broadcast")(
+        rows(), rows((4, 4))
+    ),
     "constant": lambda: aj.constant(rows(), aj.make_axes([aj.make_axis(12), aj.make_axis(8)])),
 }
 

@@ -1,10 +1,11 @@
 """Random programs of arrays in blocks are NumPy's on the whole; planted faults are found."""
 
+import numpy as np
 import pytest
 
 pytest.importorskip("dask.array")
 
-from axiomjit.scale import block_graphs, combining, stages  # noqa: E402 - below the import of dask
+from axiomjit.scale import axis_classes, block_graphs, combining, groups, stages  # noqa: E402 - below the import of dask
 from axiomjit.scale.partitions import Place  # noqa: E402
 from tests.generator.budget import budget  # noqa: E402
 from tests.scale.programs import draw_program, results  # noqa: E402
@@ -68,15 +69,36 @@ def first_block_alone(monkeypatch):
     monkeypatch.setattr(combining.Combining, "_combined", lambda self, one, other: one)
 
 
+def states_of_empty_groups(monkeypatch):
+    combined = groups.GroupsFold.combined
+
+    def wrong(self, one, other):
+        counts = [(np.ones_like(state[0]), *state[1:]) for state in (one, other)]
+        return combined(self, *counts) if len(one) > 1 else combined(self, one, other)
+
+    monkeypatch.setattr(groups.GroupsFold, "combined", wrong)
+
+
+def old_elements_forgotten(monkeypatch):
+    monkeypatch.setattr(axis_classes, "begins_with_identity", lambda op, fold: True)
+
+
+def groups_of_the_first_block(monkeypatch):
+    monkeypatch.setattr(groups.GroupsFold, "combined", lambda self, one, other: one)
+
+
 @pytest.mark.parametrize(
     ("fault", "first", "count"),
     [
-        (narrow_halo, 0, 2),
-        (positions_of_a_block, 8, 1),
-        (empty_blocks_count, 72, 1),
-        (states_of_nothing, 153, 1),
-        (combined_backwards, 42, 1),
-        (first_block_alone, 1, 2),
+        (narrow_halo, 0, 1),
+        (positions_of_a_block, 24, 1),
+        (empty_blocks_count, 5, 1),
+        (states_of_nothing, 475, 1),
+        (combined_backwards, 35, 1),
+        (first_block_alone, 2, 1),
+        (states_of_empty_groups, 101, 1),
+        (old_elements_forgotten, 102, 1),
+        (groups_of_the_first_block, 6, 1),
     ],
 )
 def test_planted_faults_are_found(fault, first, count, monkeypatch):
