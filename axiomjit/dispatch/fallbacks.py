@@ -118,12 +118,17 @@ def short_reason(error: AxiomError) -> str:
     return " ".join(f"{error.asked}: {error.seen}".split())
 
 
+def may_fall_back(error: AxiomError, strict: bool) -> bool:
+    """True if Python runs calls for which there is no program, because of an error."""
+    refused = config.fallback in ("error", "step")
+    return not strict and (isinstance(error, NeedsValuesError) or not refused)
+
+
 def falls_back(name: str, error: AxiomError, strict: bool, in_pieces: bool) -> bool:
     """True if later calls run in NumPy or with lazy arrays, False if the error is raised."""
-    policy = "warn" if isinstance(error, NeedsValuesError) else config.fallback
-    if strict or policy in ("error", "step"):
+    if not may_fall_back(error, strict):
         return False
-    if policy == "warn":
+    if isinstance(error, NeedsValuesError) or config.fallback == "warn":
         how = "large arrays in pieces, not as one program" if in_pieces else "not compiled"
         warn(f"{name} runs in NumPy, {how}: {error}", FallbackWarning)
     return True

@@ -562,9 +562,9 @@ class Jitted(NativeCallable[R], Generic[P, R]):
 
     @hides_frames
     def explain(self, *args: P.args, **kwargs: P.kwargs) -> Explanation:
-        """The stages and the cost of the program for these arguments, as text or HTML."""
-        late, lowered = lazy_import("axiomjit.debug.lowered"), self.lower(*args, **kwargs)
-        return late.Explanation(self._name, lowered)  # type: ignore[no-any-return]
+        """The program for these arguments and its cost, or why Python runs it: text or HTML."""
+        late, how = lazy_import("axiomjit.dispatch.explaining"), (self._wanted, self._strict)
+        return late.explained(self, self._whole, *how, args, kwargs)  # type: ignore[no-any-return]
 
     def warm(self, *args: Any, **kwargs: Any) -> None:
         """Trace and compile the function for arguments like these, without running it.

@@ -73,6 +73,15 @@ class WholeCalls:
         run, cause = self._call(args, kwargs, strict)
         return (*run_untraceable(run, errors, strict, changes), cause)
 
+    @property
+    def function(self) -> Callable[..., Any]:
+        """The user's function."""
+        return self._function
+
+    def cause(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
+        """The cause under which a call counts; the call is not run."""
+        return self._call(args, kwargs)[1]
+
     def refuse_pieces(self, reason: str) -> None:
         """Make NumPy run all later calls entirely, not in pieces."""
         self._known = reason

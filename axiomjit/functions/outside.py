@@ -134,6 +134,9 @@ class Wanted:
         """For each loop, the lines in `lines` that only the region of this loop needs."""
         self.may_have_regions, self.has_regions = True, False
         """False if all loops are followed pass by pass; True if a trace has made a region."""
+        self.loops: dict[str, str] = {}
+        """For each line of the user with a loop in the last trace, why the loop is followed pass by
+        pass, or a word of `loop_outcomes`."""
         self._forgotten: set[str] | None = None
         """The value of `lines` before this call forgot its regions; None before that."""
 
@@ -218,9 +221,7 @@ class Outside:
         self.conditions: list[Guard] = []
         self.inputs: list[Source] = []
         self.effects: list[Effect] = []
-        self.loops: dict[str, str] = {}
-        """For each line of the user with a loop, why the loop is followed pass by pass, or a word
-        of `loop_outcomes`."""
+        self.loops = wanted.loops = {}
         self._places: dict[object, Source] = {}
         self._raw: dict[int, Any] = {}  # values of sources, by number
         self._reads: dict[int, Any] = {}  # what was given for them
