@@ -9,7 +9,7 @@ from axiomjit.base.errors import AxiomError, NeedsValuesError, UnsupportedError
 from axiomjit.base.loop_outcomes import INSIDE, NOT_TRIED, REGION, SHORT
 from axiomjit.debug.in_python import PythonExplanation
 from axiomjit.debug.lowered import Explanation
-from axiomjit.dispatch.fallbacks import PIECES, WHOLE, may_fall_back, short_reason
+from axiomjit.dispatch.fallbacks import EXITS, PIECES, WHOLE, may_fall_back, short_reason
 from axiomjit.functions.source_lines import loops_of
 from axiomjit.functions.transforms import innermost
 
@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 
 _RUNS: Final = {
     PIECES: "in pieces: Python runs it with lazy arrays, whose operations run as kernels at looks",
+    EXITS: "between exits: compiled code runs its loops, and Python the rest",
     WHOLE: "in NumPy",
 }
 _NOT_REFUSED: Final = (REGION, INSIDE, SHORT, NOT_TRIED)
-_LOOPS: Final = {PIECES: "in pieces", WHOLE: "left to Python"}
+_LOOPS: Final = {PIECES: "in pieces", EXITS: "left to Python", WHOLE: "left to Python"}
 
 
 def explained(
@@ -52,21 +53,22 @@ def explained(
         if not may_fall_back(error, strict):
             raise
         cause = whole.cause(args, kwargs)
-        loops = _loops(whole.function, cause, error, wanted.loops)
+        loops = _loops(whole, cause, error, wanted.loops)
         reason = short_reason(error) + (f" ({error.where})" if error.where else "")
         return PythonExplanation(jitted._name, _RUNS[cause], reason, loops)
 
 
 def _loops(
-    function: object, cause: str, error: AxiomError, outcomes: Mapping[str, str]
+    whole: WholeCalls, cause: str, error: AxiomError, outcomes: Mapping[str, str]
 ) -> list[tuple[str, str]]:
     """The line and the outcome of each loop of a function that has no program.
 
     The reason is the error if the loop has its line, that of the loop if it was refused as a
     region, and otherwise that of the function.
     """
-    inner = innermost(function)
+    inner = innermost(whole.function)
     file, _, number = (error.where or ":0").rpartition(":")
+    compiled = whole.compiled_loops() if cause == EXITS else {}
     made = []
     for line, lines in loops_of(getattr(inner, "__func__", inner)):
         own = outcomes.get(line, REGION)
@@ -75,5 +77,6 @@ def _loops(
             why = f"{error.seen} ({error.where})"
         elif own not in _NOT_REFUSED:
             why = own
-        made.append((line, f"{_LOOPS[cause]}: {' '.join(why.split())}"))
+        outcome = compiled.get(lines.start) or f"{_LOOPS[cause]}: {' '.join(why.split())}"
+        made.append((line, outcome))
     return made

@@ -158,12 +158,12 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         self.restart()  # a compiled function has copied its own entry into this one
         self._plans: Table[tuple[CompiledCall, ...]] = Table(MAX_LAYOUTS)
         self._programs = ProgramTable(MAX_SIGNATURES)
-        self._wanted = Wanted()
+        self._wanted = Wanted(None if self._strict else function)
         self._reasons = RetraceReasons()
         self._following = new_lock()
         self._in_numpy = self._writes = self._identifies = self._warned = False
         self._numpy_calls = CallsInNumPy()
-        self._whole = WholeCalls(function, self._name, self._numpy_calls)
+        self._whole = WholeCalls(function, self._name, self._numpy_calls, self._wanted, jit)
         self._hits = self._bound = self._traced = 0
         self._foreign: set[object] = set()
         self._seen_signature: inspect.Signature | None = None
