@@ -126,7 +126,7 @@ class Trips:
             "_rounds",
             "_span",
         ),
-        *("_unbound", "at", "goes_on", "item", "ran", "ready", "rest", "values"),
+        *("_refused", "at", "goes_on", "item", "ran", "ready", "rest", "values"),
     )
 
     def __init__(self, region: _Region, function: Any, ends: tuple[Any, ...]) -> None:
@@ -136,7 +136,7 @@ class Trips:
             The errors of the call.
         """
         self._region = region
-        self._rounds = self._calls = self._at_once = self._unbound = 0
+        self._rounds = self._calls = self._at_once = self._refused = 0
         self._place = self._left = self.at = 0
         self._most = FIRST
         self.ready = self.ran = False
@@ -171,7 +171,7 @@ class Trips:
     def _is_hopeless(self) -> bool:
         """True if exits come in most trips, or if the loop is no region."""
         seldom = self._at_once < FEW or self._at_once * 2 <= self._calls
-        if seldom and not self._region.is_refused and self._unbound < FEW:
+        if seldom and not self._region.is_refused and self._refused < FEW:
             return False
         self.rest = self._span[self._place :]
         return True
@@ -186,8 +186,8 @@ class Trips:
         loop = region.loop
         self.ready = False
         given = [names.get(name, self) for name in loop.names]
-        if any(one is self for one in given) or user_traps_errors():
-            self._unbound += 1
+        if any(one is self or _is_long(one) for one in given) or user_traps_errors():
+            self._refused += 1
             return False
         if loop.counted:
             if first == len(span):
@@ -215,3 +215,8 @@ class Trips:
         if self.ready and self._is_hopeless():
             self.ready = False
         return True
+
+
+def _is_long(value: object) -> bool:
+    """True for an integer of Python's beyond 64 bits."""
+    return type(value) is int and not -(2**63) <= value < 2**63

@@ -190,9 +190,19 @@ def asked(u, n, rng):
     return n, rng.random()
 
 
+def of_long_integers(x, n):
+    s = 1
+    for k in range(n):
+        s = s * 3 + k
+        x[k % 5] += 1.0
+        if k % 100 == 10:
+            print(k, s % 1000007)
+    return s
+
+
 EVERY = [
     *(at_the_end, at_the_start, in_the_middle, by_a_condition, several, of_numbers, with_outer),
-    *(with_names, swapped),
+    *(with_names, swapped, of_long_integers),
 ]
 
 
