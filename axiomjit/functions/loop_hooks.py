@@ -300,7 +300,7 @@ class _Loop:
         self._given: tuple[Any, ...] = ()
         self._condition: Any = True
 
-    def is_long(self, least: int = SHORT) -> bool:
+    def is_long(self, least: int = 0) -> bool:
         """Always True, since the number of trips is not known."""
         return True
 
@@ -366,9 +366,9 @@ class _Counted(_Loop):
         self.last: Any = self.unbound
         self._trips = _trips_at_hand(*self.ends)
 
-    def is_long(self, least: int = SHORT) -> bool:
+    def is_long(self, least: int = 0) -> bool:
         """True if the number of trips in the traced call is large or not known."""
-        return self._trips >= least
+        return self._trips >= (least or SHORT)
 
     def traced(self, is_outermost: bool) -> tuple[Any, ...]:
         """The values of the names after the region.
@@ -650,7 +650,7 @@ def _counted_by_values(
         return found if asked is True else np.logical_and(asked, found)
 
     def body(_: Any, place: Any, *values: Any) -> tuple[Any, ...]:
-        return place + step, *trip(place, *values)
+        return _following(place, step), *trip(place, *values)
 
     loose = [place + 1 for place in may_be_unbound]  # the index is in front
     carried = first, *before
@@ -658,6 +658,14 @@ def _counted_by_values(
         None, body, carried, condition=goes_on, begins=begins, may_be_unbound=loose
     )
     return made[2:]
+
+
+def _following(place: Any, step: int) -> Any:
+    """The next index; a step of 1 needs no check for 64 bits, as the index is less than an end."""
+    if abs(step) != 1 or not is_traced(place):
+        return place + step
+    moved: Any = np.add(Tracer(strong(place.node)), np.int64(step))
+    return Tracer(python_number(moved.node))
 
 
 def _python_integer(value: Any) -> Any:
