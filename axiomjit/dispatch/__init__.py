@@ -38,6 +38,7 @@ Tables that equal programs and kernels share; each has a limit or stays small.
 - `runtime/codegen/kernel_cache.py` `KERNELS`: machine code by the text of its kernel
 - `runtime/codegen/kernel_cache.py` `_alive`: the same, for all kernels that a plan may run
 - `axiomjit/functions/source_text.py` `_told`: the text of functions that came without their file
+- `axiomjit/functions/source_text.py` `_trees`: the trees of functions that were made from trees
 - `axiomjit/functions/source_text.py` `_files`: trees of the files of others, 64 at most
 - `axiomjit/functions/instrument.py` `_templates`: instrumented code of functions, 4,000 at most
 - `runtime/codegen/llvm_functions.py` `_LIBRARIES`: compiled functions that kernels link

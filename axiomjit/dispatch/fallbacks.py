@@ -48,6 +48,7 @@ MAX_REASON: Final = 80
 """The largest number of characters of a reason in `repr`."""
 WHOLE: Final = "whole function"
 PIECES: Final = "in pieces"
+EXITS: Final = "between exits"
 WRITTEN: Final = "written arguments"
 LENGTHS: Final = "lengths"
 RESULTS: Final = "results of steps"
@@ -64,7 +65,8 @@ class InNumPy(Record):
     """The calls of a function that NumPy ran for one cause.
 
     The cause is "whole function", "in pieces" (lazy arrays ran compiled segments between the values
-    that Python asks for), "written arguments", "arguments" (classes or byte orders that are not
+    that Python asks for), "between exits" (compiled code ran its loops, and Python the branches
+    that only Python can run), "written arguments", "arguments" (classes or byte orders that are not
     compiled), "lengths" (numbers of selected elements), "truths" (of computed values), "results of
     steps", "checks" (of loops: Python raises an error, or computes with integers beyond 64 bits),
     "errors", "error states" (`np.errstate`), "compilation" (the call came inside an interrupted
@@ -109,7 +111,7 @@ class CallsInNumPy:
             return ""
         total, why = sum(cause.calls for cause in causes), causes[-1].reason
         why = why if len(why) <= MAX_REASON else f"{why[: MAX_REASON - 3]}..."
-        where = "in pieces" if causes[-1].cause == PIECES else "in NumPy"
+        where = causes[-1].cause if causes[-1].cause in (PIECES, EXITS) else "in NumPy"
         return f", {amount(total, 'call')} {where}: {why}"
 
 
@@ -118,12 +120,23 @@ def short_reason(error: AxiomError) -> str:
     return " ".join(f"{error.asked}: {error.seen}".split())
 
 
-def falls_back(name: str, error: AxiomError, strict: bool, in_pieces: bool) -> bool:
+def may_fall_back(error: AxiomError, strict: bool) -> bool:
+    """True if Python runs calls for which there is no program, because of an error."""
+    refused = config.fallback in ("error", "step")
+    return not strict and (isinstance(error, NeedsValuesError) or not refused)
+
+
+def falls_back(
+    name: str, error: AxiomError, strict: bool, in_pieces: bool, between_exits: bool = False
+) -> bool:
     """True if later calls run in NumPy or with lazy arrays, False if the error is raised."""
-    policy = "warn" if isinstance(error, NeedsValuesError) else config.fallback
-    if strict or policy in ("error", "step"):
+    if not may_fall_back(error, strict):
         return False
-    if policy == "warn":
+    if isinstance(error, NeedsValuesError) or config.fallback == "warn":
+        if between_exits:
+            how = "only its loops compiled, up to exits"
+            warn(f"{name} runs in Python, {how}: {error}", FallbackWarning)
+            return True
         how = "large arrays in pieces, not as one program" if in_pieces else "not compiled"
         warn(f"{name} runs in NumPy, {how}: {error}", FallbackWarning)
     return True

@@ -158,12 +158,12 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         self.restart()  # a compiled function has copied its own entry into this one
         self._plans: Table[tuple[CompiledCall, ...]] = Table(MAX_LAYOUTS)
         self._programs = ProgramTable(MAX_SIGNATURES)
-        self._wanted = Wanted()
+        self._wanted = Wanted(None if self._strict else function)
         self._reasons = RetraceReasons()
         self._following = new_lock()
         self._in_numpy = self._writes = self._identifies = self._warned = False
         self._numpy_calls = CallsInNumPy()
-        self._whole = WholeCalls(function, self._name, self._numpy_calls)
+        self._whole = WholeCalls(function, self._name, self._numpy_calls, self._wanted, jit)
         self._hits = self._bound = self._traced = 0
         self._foreign: set[object] = set()
         self._seen_signature: inspect.Signature | None = None
@@ -562,9 +562,9 @@ class Jitted(NativeCallable[R], Generic[P, R]):
 
     @hides_frames
     def explain(self, *args: P.args, **kwargs: P.kwargs) -> Explanation:
-        """The stages and the cost of the program for these arguments, as text or HTML."""
-        late, lowered = lazy_import("axiomjit.debug.lowered"), self.lower(*args, **kwargs)
-        return late.Explanation(self._name, lowered)  # type: ignore[no-any-return]
+        """The program for these arguments and its cost, or why Python runs it: text or HTML."""
+        late, how = lazy_import("axiomjit.dispatch.explaining"), (self._wanted, self._strict)
+        return late.explained(self, self._whole, *how, args, kwargs)  # type: ignore[no-any-return]
 
     def warm(self, *args: Any, **kwargs: Any) -> None:
         """Trace and compile the function for arguments like these, without running it.

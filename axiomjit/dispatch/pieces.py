@@ -13,6 +13,7 @@ from axiomjit.base.error_states import user_traps_errors
 from axiomjit.base.errors import AxiomError, UnfollowedError
 from axiomjit.base.locks import lazy_import
 from axiomjit.dispatch.fallbacks import (
+    EXITS,
     PIECES,
     WHOLE,
     CallsInNumPy,
@@ -23,7 +24,9 @@ from axiomjit.dispatch.fallbacks import (
 from axiomjit.graph import execution
 
 if TYPE_CHECKING:
+    from axiomjit.functions.exits import Split
     from axiomjit.functions.harmless import Harmless
+    from axiomjit.functions.outside import Wanted
 
 MIN_ELEMENTS: Final = 2**17
 """The number of elements of the largest argument from which running in pieces saves time."""
@@ -39,9 +42,21 @@ def _may_be_lazy(values: Sequence[Any]) -> bool:
 class WholeCalls:
     """The calls of a function that has no program."""
 
-    def __init__(self, function: Callable[..., Any], name: str, calls: CallsInNumPy) -> None:
-        """Take a function without a program, its name for messages, and its counts."""
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        name: str,
+        calls: CallsInNumPy,
+        wanted: Wanted,
+        compiled: Any,
+    ) -> None:
+        """Take a function without a program, its name for messages, and its counts.
+
+        `wanted` has the findings of its traces, and `compiled` compiles another function.
+        """
         self._function, self._name, self._calls = function, name, calls
+        self._wanted, self._compiled = wanted, compiled
+        self._exits: Any = None
         self._known: Harmless | str | None = None
 
     def run(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
@@ -73,21 +88,35 @@ class WholeCalls:
         run, cause = self._call(args, kwargs, strict)
         return (*run_untraceable(run, errors, strict, changes), cause)
 
+    @property
+    def function(self) -> Callable[..., Any]:
+        """The user's function."""
+        return self._function
+
+    def cause(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
+        """The cause under which a call counts; the call is not run."""
+        return self._call(args, kwargs)[1]
+
     def refuse_pieces(self, reason: str) -> None:
         """Make NumPy run all later calls entirely, not in pieces."""
         self._known = reason
 
     def take_over(self, error: AxiomError, strict: bool) -> bool:
         """True if this object runs all later calls; otherwise the error is raised."""
-        if not falls_back(self._name, error, strict, not isinstance(self._harmless(), str)):
+        exits = self.exits() is not None
+        in_pieces = not exits and not isinstance(self._harmless(), str)
+        if not falls_back(self._name, error, strict, in_pieces, exits):
             return False
-        self._calls.reasons |= dict.fromkeys((WHOLE, PIECES), short_reason(error))
+        self._calls.reasons |= dict.fromkeys((WHOLE, PIECES, EXITS), short_reason(error))
         return True
 
     def _call(
         self, args: Sequence[Any], kwargs: Mapping[str, Any], strict: bool = False
     ) -> tuple[Callable[[], Any], str]:
         """A function that runs one call, and the cause under which the call counts."""
+        split = None if strict else self.exits()
+        if split is not None:
+            return functools.partial(split.function, *args, **kwargs), EXITS
         is_numpys = strict or not _may_be_lazy((*args, *kwargs.values()))
         known = "" if is_numpys else self._harmless()
         if not isinstance(known, str):
@@ -95,6 +124,21 @@ class WholeCalls:
             if call is not None:
                 return call, PIECES
         return functools.partial(self._function, *args, **kwargs), WHOLE
+
+    def exits(self) -> Split | None:
+        """The function with loops that run between exits; None if it has no such loop."""
+        if not self._wanted.exits:
+            return None
+        if self._exits is None:
+            late = lazy_import("axiomjit.dispatch.exits")
+            self._exits = late.Exits(self._function, self._wanted, self._compiled)
+        found: Split | None = self._exits.found()
+        return found
+
+    def compiled_loops(self) -> dict[int, str]:
+        """The outcomes of the loops that run between exits, by their lines."""
+        found: dict[int, str] = {} if self.exits() is None else self._exits.outcomes()
+        return found
 
     def _harmless(self) -> Harmless | str:
         """The facts of a function that may run in pieces, or the reason why it may not."""

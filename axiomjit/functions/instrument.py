@@ -93,10 +93,10 @@ def _rewritten(code: CodeType, names: Mapping[str, Any]) -> CodeType:
         whole = compile_tree(module, code)
     factory = next(part for part in whole.co_consts if isinstance(part, CodeType))
     made = next(part for part in factory.co_consts if isinstance(part, CodeType))
-    return _placed_code(made, code, found.shift, len(made.co_qualname))
+    return placed_code(made, code, found.shift, len(made.co_qualname))
 
 
-def _placed_code(
+def placed_code(
     made: CodeType, code: CodeType, shift: int, cut: int, around: CodeType | None = None
 ) -> CodeType:
     """Return compiled code with the file, lines and qualified names of the original.
@@ -109,7 +109,7 @@ def _placed_code(
     if any(isinstance(part, CodeType) for part in parts):
         parts = tuple(
             [
-                _placed_code(p, code, shift, cut, owner) if isinstance(p, CodeType) else p
+                placed_code(p, code, shift, cut, owner) if isinstance(p, CodeType) else p
                 for p in parts
             ]
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from types import CellType, FunctionType
+from types import CellType, CodeType, FunctionType
 from typing import Any, Final
 
 import numpy as np
@@ -18,7 +18,7 @@ from axiomjit.functions.known_calls import kind_of_call
 from axiomjit.functions.library_calls import LibraryCalls
 from axiomjit.functions.objects import is_plain
 from axiomjit.functions.operators import is_traced
-from axiomjit.functions.outside import TraceAgain, refuse_in_region
+from axiomjit.functions.outside import TraceAgain, refuse, refuse_in_region
 from axiomjit.graph.builder import as_node, cast, python_number, strong
 from axiomjit.graph.nodes import Input, LengthNode, post_order
 from axiomjit.symbolic.dims import Dim, current_scope
@@ -242,6 +242,7 @@ class LoopHooks:
         is_inside = following.region is not None
         key = loop.body.__code__, is_inside
         reason = wanted.repeated.get(key, "").partition(": ")[2]
+        self._leave(key, loop)
         if not reason and not loop.is_long():
             reason = loop_outcomes.SHORT
         if not reason and not wanted.may_have_regions:
@@ -255,6 +256,8 @@ class LoopHooks:
         except lazy_import("axiomjit.tracing.control_flow").RegionRefused as error:
             wanted.lines -= wanted.for_regions.pop(key, set())
             wanted.repeated[key] = f"{user_location()}: {error.reason}"
+            lazy_import("axiomjit.functions.loop_exits").note_exit(wanted, key, error)
+            self._leave(key, loop)
             wanted.may_have_regions = len(wanted.repeated) < MOST_REFUSED
             raise TraceAgain from None
         except TraceAgain:
@@ -263,6 +266,17 @@ class LoopHooks:
         wanted.has_regions = True
         loop.shared.put(made, loop.unbound)
         return True
+
+    def _leave(self, key: tuple[CodeType, bool], loop: _Loop) -> None:
+        """Leave a refused loop of many trips to Python, which runs it between exits.
+
+        Raises:
+            NeedsValuesError: the loop is such a loop, or the function is for regions alone.
+        """
+        wanted = self._calls.outside.wanted
+        is_left = key in wanted.leaving and loop.is_long(MANY)
+        if key in wanted.repeated and (is_left or (wanted.only_regions and not key[1])):
+            refuse(f"has a loop that is no region: {wanted.repeated[key]}")
 
 
 class _Loop:
@@ -286,7 +300,7 @@ class _Loop:
         self._given: tuple[Any, ...] = ()
         self._condition: Any = True
 
-    def is_long(self) -> bool:
+    def is_long(self, least: int = 0) -> bool:
         """Always True, since the number of trips is not known."""
         return True
 
@@ -352,9 +366,9 @@ class _Counted(_Loop):
         self.last: Any = self.unbound
         self._trips = _trips_at_hand(*self.ends)
 
-    def is_long(self) -> bool:
+    def is_long(self, least: int = 0) -> bool:
         """True if the number of trips in the traced call is large or not known."""
-        return self._trips >= SHORT
+        return self._trips >= (least or SHORT)
 
     def traced(self, is_outermost: bool) -> tuple[Any, ...]:
         """The values of the names after the region.
@@ -636,7 +650,7 @@ def _counted_by_values(
         return found if asked is True else np.logical_and(asked, found)
 
     def body(_: Any, place: Any, *values: Any) -> tuple[Any, ...]:
-        return place + step, *trip(place, *values)
+        return _following(place, step), *trip(place, *values)
 
     loose = [place + 1 for place in may_be_unbound]  # the index is in front
     carried = first, *before
@@ -644,6 +658,14 @@ def _counted_by_values(
         None, body, carried, condition=goes_on, begins=begins, may_be_unbound=loose
     )
     return made[2:]
+
+
+def _following(place: Any, step: int) -> Any:
+    """The next index; a step of 1 needs no check for 64 bits, as the index is less than an end."""
+    if abs(step) != 1 or not is_traced(place):
+        return place + step
+    moved: Any = np.add(Tracer(strong(place.node)), np.int64(step))
+    return Tracer(python_number(moved.node))
 
 
 def _python_integer(value: Any) -> Any:

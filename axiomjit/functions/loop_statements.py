@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from axiomjit.functions.statements import Rewriter
 
 _DEFINITIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
-_LEAVING: Final = (
+LEAVING: Final = (
     *(ast.Yield, ast.YieldFrom, ast.Await, ast.Try, ast.With, ast.Match),
     *(ast.Global, ast.Nonlocal, ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef),
     *(ast.AsyncFor, ast.AsyncWith, ast.AsyncFunctionDef),
@@ -104,7 +104,7 @@ def counted_loop(rewriter: Rewriter, node: ast.For) -> list[ast.stmt] | None:
         name
         for name in sorted(names)
         if (name in shown or name not in bound)
-        and (elsewhere[name] or _first([first, *node.body], name) == "read")
+        and (elsewhere[name] or first_use([first, *node.body], name) == "read")
     ]
     if is_counted:
         source = [rewriter.name(call.func), *map(rewriter.expression, call.args)]
@@ -135,7 +135,7 @@ def conditional_loop(rewriter: Rewriter, node: ast.While) -> list[ast.stmt] | No
     before, left = _jumps_removed(rewriter, node)
     names, elsewhere = bound_names(node.body), _elsewhere(rewriter, node)
     carried = [
-        name for name in sorted(names) if elsewhere[name] or _first(node.body, name) == "read"
+        name for name in sorted(names) if elsewhere[name] or first_use(node.body, name) == "read"
     ]
     shared = [*map(rewriter.mangle, sorted(names))]
     declared = _declared(rewriter, shared, node)
@@ -215,7 +215,7 @@ def _noted(rewriter: Rewriter, node: Any) -> tuple[list[ast.stmt], ...]:
         return [], []
     inside = sum(map(reads, node.body), reads(getattr(node, "test", ast.Pass())))
     elsewhere, names = _elsewhere(rewriter, node), sorted(bound_names(node.body))
-    some = [n for n in names if elsewhere[n] and not inside[n] and not _first(node.body, n)]
+    some = [n for n in names if elsewhere[n] and not inside[n] and not first_use(node.body, n)]
     return noted(rewriter, node, [name for name in some if name not in rewriter.loose])
 
 
@@ -242,7 +242,7 @@ def branch_in_loop(rewriter: Rewriter, node: ast.If) -> list[ast.stmt] | None:
     carried = [
         n
         for n in sorted(names)
-        if elsewhere[n] or "read" in (_first(node.body, n), _first(node.orelse, n))
+        if elsewhere[n] or "read" in (first_use(node.body, n), first_use(node.orelse, n))
     ]
     shared = [*map(rewriter.mangle, sorted(names))]
     test = rewriter.truth_value(node.test)
@@ -309,18 +309,19 @@ def _names(rewriter: Rewriter, left: str, carried: Sequence[str], at: Any) -> as
 
 def _stays_inside(statements: Sequence[ast.stmt], *tests: ast.expr) -> bool:
     """True if all statements of a body, apart from jumps, can move into a function of their own."""
-    return all(map(_is_inside, (*statements, *tests)))
+    return all(map(is_inside, (*statements, *tests)))
 
 
-def _is_inside(node: ast.AST) -> bool:
-    if isinstance(node, _LEAVING) or (isinstance(node, ast.AnnAssign) and node.value is None):
+def is_inside(node: ast.AST) -> bool:
+    """True if a statement, apart from its jumps, can move into a function of its own."""
+    if isinstance(node, LEAVING) or (isinstance(node, ast.AnnAssign) and node.value is None):
         return False
     if isinstance(node, ast.For | ast.While) and (has_jump(node.orelse) or has_return(node.orelse)):
         return False
-    return isinstance(node, ast.Lambda) or all(map(_is_inside, ast.iter_child_nodes(node)))
+    return isinstance(node, ast.Lambda) or all(map(is_inside, ast.iter_child_nodes(node)))
 
 
-def _first(statements: Sequence[ast.stmt], name: str) -> str:
+def first_use(statements: Sequence[ast.stmt], name: str) -> str:
     """The first use of a name in a block: "read", "bind" on every path, or "" for neither.
 
     The result is "end" for a block that raises an error on every path.
@@ -338,7 +339,7 @@ def _first_in(node: Any, name: str) -> str:
     if isinstance(node, ast.If | ast.While):
         if reads(node.test)[name]:
             return "read"
-        sides = _first(node.body, name), _first(node.orelse, name)
+        sides = first_use(node.body, name), first_use(node.orelse, name)
         if "read" in sides:
             return "read"
         if isinstance(node, ast.While) or "" in sides:
@@ -348,8 +349,8 @@ def _first_in(node: Any, name: str) -> str:
         if reads(node.iter)[name]:
             return "read"
         bound = any(isinstance(p, ast.Name) and p.id == name for p in ast.walk(node.target))
-        inside = "bind" if bound else _first(node.body, name)
-        return "read" if "read" in (inside, _first(node.orelse, name)) else ""
+        inside = "bind" if bound else first_use(node.body, name)
+        return "read" if "read" in (inside, first_use(node.orelse, name)) else ""
     if reads(node)[name]:
         return "read"
     plain = isinstance(node, ast.Assign) and name in set(_plain_names(node.targets))

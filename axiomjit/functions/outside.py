@@ -114,7 +114,7 @@ _STORED: Final[dict[str, type[Part]]] = {
 class Wanted:
     """Facts about a function's sources, found by earlier traces, by the sources' identities."""
 
-    def __init__(self) -> None:
+    def __init__(self, leaves: object = None) -> None:
         """Start without any facts."""
         self.numbers: set[object] = set()
         """Numbers that change from call to call: programs take them as arguments."""
@@ -134,6 +134,17 @@ class Wanted:
         """For each loop, the lines in `lines` that only the region of this loop needs."""
         self.may_have_regions, self.has_regions = True, False
         """False if all loops are followed pass by pass; True if a trace has made a region."""
+        self.exits: set[int] = set()
+        """Lines in branches of the function's own loops that no region can have."""
+        self.leaving: set[tuple[CodeType, bool]] = set()
+        """The bodies of loops, as in `repeated`, that were refused for such lines."""
+        self.leaves = leaves
+        """The function, if its loops may run between exits."""
+        self.only_regions = False
+        """True for a function that Python runs unless its loops are regions."""
+        self.loops: dict[str, str] = {}
+        """For each line of the user with a loop in the last trace, why the loop is followed pass by
+        pass, or a word of `loop_outcomes`."""
         self._forgotten: set[str] | None = None
         """The value of `lines` before this call forgot its regions; None before that."""
 
@@ -143,7 +154,7 @@ class Wanted:
 
     def forget_regions(self) -> bool:
         """Follow all loops pass by pass from now on; False if no loop was a region."""
-        if not self.has_regions:
+        if not self.has_regions or self.exits or self.only_regions:
             return False
         self._forgotten = set(self.lines)
         self.has_regions = self.may_have_regions = False
@@ -218,9 +229,7 @@ class Outside:
         self.conditions: list[Guard] = []
         self.inputs: list[Source] = []
         self.effects: list[Effect] = []
-        self.loops: dict[str, str] = {}
-        """For each line of the user with a loop, why the loop is followed pass by pass, or a word
-        of `loop_outcomes`."""
+        self.loops = wanted.loops = {}
         self._places: dict[object, Source] = {}
         self._raw: dict[int, Any] = {}  # values of sources, by number
         self._reads: dict[int, Any] = {}  # what was given for them

@@ -44,6 +44,7 @@ FAULTS: Final = (SyntaxError, ValueError, RecursionError, MemoryError, SystemErr
 _MOST_ENDS: Final = 5
 """The number of lines, or brackets, that are tried as the end of a function."""
 _told = BoundedTable[int, "tuple[CodeType, list[str]]"]()
+_trees = BoundedTable[int, "tuple[CodeType, Function]"](1000)
 _files = BoundedTable[str, "tuple[int, _File | None]"]()
 
 
@@ -82,6 +83,11 @@ def tell_text(code: CodeType, text: str) -> None:
     _told.keep(id(code), (code, [*before, *text.splitlines(keepends=True)]))
 
 
+def tell_tree(code: CodeType, node: Function) -> None:
+    """Let a code object that was compiled from a syntax tree have this tree as its definition."""
+    _trees.keep(id(code), (code, copy.deepcopy(node)))
+
+
 def _file_lines(code: CodeType, names: dict[str, Any]) -> list[str]:
     told = _told.get(id(code))
     if told is not None and told[0] is code:
@@ -94,6 +100,9 @@ def find_definition(code: CodeType, names: dict[str, Any]) -> Definition | None:
 
     Raises one of `FAULTS` if the text is nested too deeply, for the stack that is left or at all.
     """
+    known = _trees.get(id(code))
+    if known is not None and known[0] is code:
+        return Definition(copy.deepcopy(known[1]), None, 0)
     lines = _file_lines(code, names)
     found = _in_lines(code, lines)
     if found is None and lines:

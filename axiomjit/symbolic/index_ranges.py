@@ -19,6 +19,7 @@ from axiomjit.symbolic.dims import (
     Symbol,
     affine_pieces,
     compare,
+    current_scope,
     dim,
     larger,
     smaller,
@@ -163,6 +164,18 @@ def equals_in_all_trips(length: Dim, value: int) -> bool:
         return length == value
     except UndecidedError:
         return False
+
+
+def is_number_of_trip(length: Dim) -> bool:
+    """True if a length depends on the index of a loop and is not affine in it."""
+    ranges = current_scope().indices
+    if not isinstance(ranges, IndexRanges) or not ranges.occur_in(length):
+        return False
+    try:
+        ranges.ends(length)
+    except UndecidedError:
+        return True
+    return False
 
 
 def least(left: Dim, right: Dim) -> Dim:

@@ -65,7 +65,6 @@ from axiomjit.tracing.region_bodies import (
     or_zeros,
     replaced,
     stored_as,
-    truth_node,
 )
 from axiomjit.tracing.swapped_names import (
     NamesSwapped,
@@ -503,9 +502,7 @@ class _Loop(_Carrying):
         self.open_slots()
         with followed(self.following, self.places, self.done) as region, self.within():
             values = self.represented()
-            truth = None
-            if self.condition is not None:
-                truth = truth_node(self.condition(*values))
+            truth = region.asked(self.following, self.condition, values)
             asked = len(region.checks)
             at: Any = UNBOUND
             if self.span is not None and self.index is not None:

@@ -29,6 +29,7 @@ from axiomjit.graph.traced_values import TracedValue
 from axiomjit.numpy_rules.elementwise import UFUNCS
 from axiomjit.symbolic.data_dependent import data_dependent_in
 from axiomjit.symbolic.dims import Dim, current_scope, dim, product
+from axiomjit.symbolic.index_ranges import is_number_of_trip
 from axiomjit.tracing.refusals import refuse_value
 
 MOST_FACTORS: Final = 4
@@ -135,7 +136,8 @@ class SymbolicInt(SymbolicNumber):
     """An integer that depends on the arguments: a length, or an integer argument.
 
     Sums, differences, products and floor quotients of integers are symbolic integers; other
-    arithmetic gives symbolic floats. `range` uses the value of this call. `isinstance(number, int)`
+    arithmetic gives symbolic floats. In the body of a loop, a quotient or remainder of its index is
+    a traced number. `range` uses the value of this call. `isinstance(number, int)`
     is true. A number that was hashed, for example as a key of a dictionary, is a plain number after
     its trace.
     """
@@ -232,6 +234,8 @@ class SymbolicInt(SymbolicNumber):
         if divides and (operands[0] is not self or operands[1] == 0):
             return None
         result = getattr(operator, name)(*(dim(unwrap(value)) for value in operands))
+        if divides and isinstance(result, Dim) and is_number_of_trip(result):
+            return lazy_import("axiomjit.tracing.python_numbers").number_of_trip(result)
         return length(result) if isinstance(result, Dim) else result
 
     def __hash__(self) -> int:

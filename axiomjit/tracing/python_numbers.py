@@ -37,6 +37,11 @@ def converted(kind: type, value: Any) -> Any:
     return Tracer(python_number(cast(strong(node), FLOAT if kind is float else COMPLEX)))
 
 
+def number_of_trip(value: Dim) -> Tracer:
+    """An integer that depends on the index of a loop, as a traced number of Python's."""
+    return Tracer(python_number(cast(strong(as_node(value, "a number of a trip")), INT)))
+
+
 def _holds(truth: Node) -> bool | None:
     """The truth of a computed value in this call; in a loop or branch a check requires True."""
     following = current()

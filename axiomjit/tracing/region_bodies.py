@@ -6,7 +6,7 @@ a graph of the recorded nodes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -119,6 +119,24 @@ class RegionBody:
         behind = elementwise(PRIMITIVES["add"], positions, over)
         found = elementwise(WHERE, negative, behind, positions)
         return elementwise(WHERE, within, found, ZERO)
+
+    def asked(
+        self, following: Following, condition: Callable[..., Any] | None, values: Sequence[Any]
+    ) -> Node | None:
+        """The truth of a condition before a trip; None if it always holds.
+
+        Raises:
+            RegionRefused: the condition draws or writes, which the trip would do once more.
+        """
+        if condition is None:
+            return None
+        last, versions = following.last, [one.version for one in self._before]
+        truth = truth_node(condition(*values))
+        if following.last is not last:
+            raise RegionRefused("a condition that draws")
+        if versions != [one.version for one in self._before]:
+            raise RegionRefused("a condition that writes")
+        return truth
 
     def check(self, truth: Node) -> None:
         """Require that a truth holds, or that all elements of an array of truths hold."""

@@ -631,3 +631,23 @@ def test_few_trips_over_large_arrays_are_kernels_of_their_own(function, size):
     """Threads share large kernels, and Ctrl-C is heard between them."""
     graph = str(axiomjit.jit(function, strict=True).lower(np.ones(size)).graph)
     assert ("loop l" in graph) is (function is swept or size == 50)
+
+
+def by_remainders(x, m, n):
+    s, step = 0.0, x.shape[0] // 4
+    for i in range(n):
+        s += x[i % 20] * (i % 3) - x[-(i // 2) % step]
+        x[(3 * i + 1) % 5] += x[i // 2]
+        m[i % 4, i // 10] += s
+        for j in range(i % 4, 4):
+            m[j, (i + j) // 11] *= 0.5
+        if i % 7 == 3 and i // 7 < 3:
+            s *= 0.5
+    return s
+
+
+def test_positions_by_remainders_and_quotients_of_the_index_are_regions():
+    compiled = agrees(by_remainders, X, np.ones((4, 5)), 39, strict=True)
+    assert compiled._wanted.has_regions
+    assert not compiled._wanted.repeated
+    assert outcome(compiled, X, np.ones((4, 5)), 41)[0] == ("IndexError",)

@@ -129,3 +129,16 @@ def test_an_error_leaves_the_generator_as_in_numpy():
         with pytest.raises(np.linalg.LinAlgError):
             function(rng, a)
     assert mine.random() == plain.random()
+
+
+def drawn_in_the_condition(n, rng):
+    while rng.random() < 0.98:
+        n += 1
+    return n, rng.random()
+
+
+def test_a_condition_that_draws_draws_once_in_each_trip():
+    jitted = aj.jit(drawn_in_the_condition)
+    with pytest.warns(aj.errors.FallbackWarning):
+        found = jitted(0, np.random.default_rng(3))
+    assert found == drawn_in_the_condition(0, np.random.default_rng(3))
