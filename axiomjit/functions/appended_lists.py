@@ -127,12 +127,7 @@ class _Log:
 
     def _made(self) -> ListItems:
         assert self.kind is not None
-        pythons = self.pythons
-        if self.filled is None:
-            return ListItems(self.places, self.kind, self.loop.body, pythons)
-        array = self.places[self.filled]
-        pythons = pythons if pythons is None else pythons[self.filled]
-        return ListItems(array, self.kind, self.loop.body, pythons, (self.filled, self.places))
+        return ListItems(self.places, self.kind, self.loop.body, self.pythons, self.filled)
 
 
 class _Body:
@@ -242,6 +237,7 @@ class Fork:
             return made
         for log in {log: None for done in self._done for log in done}:
             counts = [done.get(log, _NONE) for done in self._done]
+            log.may_depend = True
             if any(one is not counts[0] for one in counts):
                 log.depend_on_condition()
             self._lists.use(log, largest_of(counts))
@@ -280,6 +276,11 @@ class LoopAppends:
         """The logs of the lists that this loop appends to, and that no loop around it knows."""
         return [log for log in self._state.logs.values() if log.loop is self]
 
+    def arrays(self) -> list[Any]:
+        """The arrays of these lists."""
+        found = [one for log in self.logs for one in (log.places, log.filled, log.pythons)]
+        return [one for one in found if one is not None]
+
     @contextmanager
     def trip(self, index: Any) -> Iterator[None]:
         """A block that follows a trip; `index` is the value of the range.
@@ -298,6 +299,14 @@ class LoopAppends:
             raise RegionRefused("all its values are known")
         if changed:
             raise AppendsFound(changed[0].loop)
+
+    def chosen(
+        self, truth: Any, run: Callable[..., Any], values: Sequence[Any], loose: Sequence[int]
+    ) -> tuple[Any, ...]:
+        """The values after a trip that is run if a truth holds; `loose` as for `trace_cond`."""
+        fork = self._state.fork(run, lambda *same: same)
+        late = lazy_import("axiomjit.tracing.control_flow")
+        return tuple(fork.join(late.trace_cond(truth, *fork.sides, values, may_be_unbound=loose)))
 
     def _number(self, index: Any) -> Dim | None:
         """The number of a trip."""

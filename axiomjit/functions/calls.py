@@ -111,8 +111,8 @@ class Calls(Operators):
         self._codes: dict[int, CodeType] = {}
         self.handles_errors = False
         """True if a function that was traced may catch errors."""
-        self.made_lists: list[list[Any]] = []
-        """The lists of comprehensions that are being made, innermost last."""
+        self.made_lists: list[tuple[list[Any], Any]] = []
+        """The lists of comprehensions that are being made, innermost last, each with its region."""
         self.made_generators: dict[int, Any] = {}
         """The random generators that the function made with a seed; equal in every call."""
 

@@ -21,7 +21,7 @@ from axiomjit.functions.loop_hooks import (
 )
 from axiomjit.functions.loop_items import Items
 from axiomjit.functions.operators import is_traced
-from axiomjit.functions.outside import in_region
+from axiomjit.functions.outside import in_region, refuse_in_region
 
 _CONSUMERS: Final = tuple(getattr(builtins, name) for name in CONSUMERS)
 _LAZY: Final = (any, all)
@@ -34,12 +34,12 @@ class ComprehensionHooks(LoopHooks):
     def __init__(self, calls: LibraryCalls) -> None:
         """Belong to a trace."""
         super().__init__(calls)
-        self._made: list[list[Any]] = calls.made_lists
+        self._made: list[tuple[list[Any], Any]] = calls.made_lists
 
     def listed(self, body: FunctionType, source: tuple[Any, ...]) -> list[Any]:
         """The list of a comprehension, whose body puts the values of a trip into the list."""
         made: list[Any] = []
-        self._made.append(made)
+        self._made.append((made, _region()))
         try:
             self.inner(body, source)
         finally:
@@ -69,7 +69,7 @@ class ComprehensionHooks(LoopHooks):
         """The values of a generator, trip by trip."""
         for item in items:
             made: list[Any] = []
-            self._made.append(made)
+            self._made.append((made, _region()))
             try:
                 run_body(body, item)
             finally:
@@ -78,7 +78,7 @@ class ComprehensionHooks(LoopHooks):
 
     def inner(self, body: FunctionType, source: tuple[Any, ...]) -> None:
         """Do the loop of a comprehension."""
-        if not self._is_region(body, source, self._made[-1]):
+        if not self._is_region(body, source, self._made[-1][0]):
             for item in self._calls.iterate(_iterable(self._calls, source)):
                 run_body(body, item)
 
@@ -86,23 +86,20 @@ class ComprehensionHooks(LoopHooks):
         """True if the loop becomes a region, with its items in the list."""
         if current() is None:
             return False
-        if source[0] == "range":
+        items = None if source[0] == "range" else Items(self._calls, source)
+        if items is None:
             ends: Any = source[2:] if source[1] is range else ()
             ends = (0, *ends) if len(ends) == 1 else ends
-            item: Callable[[Any], Any] = _itself
         else:
-            items = Items(self._calls, source)
-            ends, item = (0, items.length), items.at
-            if items.length is None:
-                ends = ()
+            ends = () if items.length is None else (0, items.length)
         if not ends:
             self._note(loop_outcomes.NO_ARRAYS)
             return False
         if trips_at_hand(*(*ends, 1)[:3]) < SHORT:
             self._note(loop_outcomes.SHORT)
             return False
-        loop = _Comprehension(body, ends, item, made)
-        self._made.append(made)
+        loop = _Comprehension(body, ends, items, made)
+        self._made.append((made, _region()))
         try:
             return self._followed(loop)
         finally:
@@ -110,8 +107,10 @@ class ComprehensionHooks(LoopHooks):
 
     def put(self, value: Any) -> None:
         """Append a value to the list that is being made."""
-        made = self._made[-1]
-        if not (in_region() and self._calls.recorded_append(made, "append", (value,))):
+        (made, region), now = self._made[-1], _region()
+        if now is None or not self._calls.recorded_append(made, "append", (value,)):
+            if now is not region:
+                refuse_in_region("a condition that decides about an item of a comprehension")
             made.append(value)
 
     def when(self, test: Any, body: Callable[[], Any]) -> None:
@@ -134,14 +133,21 @@ class _Comprehension(Counted):
     starts_again = False
 
     def __init__(
-        self, body: FunctionType, ends: tuple[Any, ...], item: Callable[[Any], Any], made: list[Any]
+        self, body: FunctionType, ends: tuple[Any, ...], items: Items | None, made: list[Any]
     ) -> None:
-        super().__init__(body, ("", (), ()), ends, item)
+        given = (_itself, None) if items is None else (items.at, items.filled)
+        super().__init__(body, ("", (), ()), ends, *given)
         self._made = made
 
     def appends_in(self, calls: LibraryCalls, lists: Sequence[Any] = ()) -> Any:
         """The appends of the trips, as for other loops."""
         return super().appends_in(calls, (*lists, self._made))
+
+
+def _region() -> Any:
+    """The region whose body is being followed, or None."""
+    following = current()
+    return None if following is None else following.region
 
 
 def _itself(index: Any) -> Any:

@@ -77,17 +77,12 @@ def put_items(calls: Calls, value: list[Any]) -> None:
 
 def _known_count(items: Any) -> int | None:
     """The number of items in the traced call, which a guard records; None if it is not known."""
-    count = items.count if type(items) is ListItems else None
-    if isinstance(count, int):
-        return count
-    if count is None or data_dependent_in(count.dim) or _differs(count):
+    if type(items) is not ListItems or items.filled is not None:
+        return None
+    count, indices = items.array.node.shape[0], current_scope().indices
+    if data_dependent_in(count) or (indices is not None and indices.occur_in(count)):
         return None
     return int(count)
-
-
-def _differs(count: Any) -> bool:
-    indices = current_scope().indices
-    return indices is not None and indices.occur_in(count.dim)
 
 
 def _refuse(calls: Calls, items: Any) -> NoReturn:
@@ -119,7 +114,7 @@ def length_of(value: list[Any]) -> Any:
     for one in value:
         if issubclass(type(one), Several) and type(one) is not ListItems:
             raise RegionRefused("the length of a list that the loop appends to")
-        found = found + (one.count if type(one) is ListItems else 1)
+        found = found + (one.number() if type(one) is ListItems else 1)
     return found
 
 
@@ -231,7 +226,8 @@ def _folded(calls: Calls, function: Any, args: Sequence[Any], kwargs: Any) -> An
     items = whole(args[0]) if fold is not None and args and is_appended(args[0]) else None
     if fold is None or items is None or not items.is_of_numbers or kwargs:
         return NotImplemented
-    if not isinstance(items.count, SymbolicInt) and items.count < SHORT:
+    places = items.places.node.shape[0].constant
+    if places is not None and places < SHORT and items.filled is None:
         return NotImplemented
     try:
         return fold(calls, items, *args[1:])
@@ -246,14 +242,14 @@ def _sum(calls: Calls, items: ListItems, start: Any = 0) -> Any:
     if leaf.weak and leaf.dtype != INT and sys.version_info >= _COMPENSATED:
         return NotImplemented
     late = lazy_import("axiomjit.tracing.control_flow")
-    if items.places is None:
+    if items.filled is None:
 
         def add(place: Any, total: Any) -> tuple[Any]:
             return (calls.binary("+", total, items.item(place)),)
 
         count = items.count
     else:
-        filled = items.places[0]
+        filled = items.filled
 
         def add(place: Any, total: Any) -> tuple[Any]:
             def more(now: Any) -> tuple[Any]:
@@ -268,7 +264,7 @@ def _sum(calls: Calls, items: ListItems, start: Any = 0) -> Any:
 
 def _extreme(sign: str) -> Any:
     def best(calls: Calls, items: ListItems) -> Any:
-        if items.places is not None or not items.count > 0:
+        if items.filled is not None or not items.count > 0:
             return NotImplemented
         late = lazy_import("axiomjit.tracing.control_flow")
 
@@ -285,7 +281,12 @@ def _extreme(sign: str) -> Any:
 
 def _truths(function: Any) -> Any:
     def truth(calls: Calls, items: ListItems) -> Any:
-        found = function(np.not_equal(items.array, 0))
+        found = np.not_equal(items.places, 0)
+        if items.filled is not None:  # an empty place changes nothing
+            is_all = function is np.all
+            other = np.logical_not(items.filled) if is_all else items.filled
+            found = (np.logical_or if is_all else np.logical_and)(found, other)
+        found = function(found)
         return Tracer(python_number(found.node))
 
     return truth

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from types import CellType, FunctionType
 from typing import Any, Final
 
@@ -86,7 +87,7 @@ class LoopHooks:
         """Do `for name in items`, like `repeat`; `source` is made by `loop_statements`."""
         items = Items(self._calls, source)
         if items.length is not None:
-            loop = Counted(body, names, (0, items.length, 1), items.at)
+            loop = Counted(body, names, (0, items.length, 1), items.at, items.filled)
             if self._followed(loop):
                 return
         else:
@@ -311,7 +312,7 @@ class _Loop:
         self.before = self.shared.values(self.unbound)
         self._given: tuple[Any, ...] = ()
         self._condition: Any = True
-        self.appends: Any = None
+        self.appends: LoopAppends
 
     def appends_in(self, calls: LibraryCalls, lists: Sequence[Any] = ()) -> LoopAppends:
         """The appends of the trips to the function's own lists that exist before the loop."""
@@ -319,7 +320,7 @@ class _Loop:
         known = [one for one in found if not calls.outside.is_outside(one)]
         given = self.body.__code__, known, self.ends, self.asked is not None
         self.appends = LoopAppends(appended_lists(calls), *given)
-        return self.appends  # type: ignore[no-any-return]
+        return self.appends
 
     def is_long(self) -> bool:
         """Always True, since the number of trips is not known."""
@@ -379,12 +380,13 @@ class Counted(_Loop):
         names: Names,
         ends: tuple[Any, ...],
         item: Callable[[Any], Any] = lambda index: index,
+        filled: Any = None,
     ) -> None:
         left = _Shared(body, names[:1]) if names[0] else None
         asked = None if left is None else (lambda: _negated(left.values(None)[0]))
         super().__init__(body, names, asked, begins=True)
         self.ends: Any = (*ends, 1)[:3]
-        self.item = item
+        self.item, self.filled = item, filled
         self.last: Any = self.unbound
         self._trips = trips_at_hand(*self.ends)
 
@@ -406,7 +408,10 @@ class Counted(_Loop):
 
         def trip(index: Any, *values: Any) -> tuple[Any, ...]:
             with self.appends.trip(index):
-                return called(self.item(index), *values)
+                run = partial(called, self.item(index))
+                if self.filled is None:
+                    return run(*values)
+                return self.appends.chosen(self.filled[index], run, values, self.loose)
 
         condition = None if self.asked is None else self.goes_on
         given = trip, before, condition, self.loose
@@ -429,7 +434,7 @@ class Counted(_Loop):
                 if condition is None or not (start < stop if step > 0 else start > stop):
                     raise
                 made = _counted_by_values(self.ends, *given, begins=True)
-        places = [log.places for log in self.appends.logs]
+        places = self.appends.arrays()
         is_known = is_known and not self.shared.depends(made, places)
         if is_known and (places or not self.shared.only_fills(before, made)):
             raise self.late.RegionRefused("all its values are known")

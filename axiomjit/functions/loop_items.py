@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from axiomjit.functions.operators import is_traced
-from axiomjit.tracing.lengths import SymbolicInt
-from axiomjit.tracing.list_items import is_appended
+from axiomjit.tracing.lengths import SymbolicInt, length
+from axiomjit.tracing.list_items import ListItems
 
 if TYPE_CHECKING:
     from axiomjit.functions.library_calls import LibraryCalls
@@ -25,16 +25,22 @@ class Items:
         self._parts = [Items(calls, one) for one in rest[:count]]
         self._starts = rest[count:]
         self.length: Any = None
-        if not kind:
+        self.filled: Any = None
+        """For a list of which conditions decide the items, a mask of the places that are items."""
+        self._items: Any = None
+        if not kind and type(value) is list and len(value) == 1 and type(value[0]) is ListItems:
+            self._items, self.filled = value[0], value[0].filled
+            self.length = length(self._items.places.node.shape[0])
+        elif not kind:
             is_array = is_traced(value) and value.node.shape != ()
-            is_list = is_appended(value) and len(value) == 1 and value[0].places is None
-            self.length = calls.length(value) if is_array or is_list else None
+            self.length = calls.length(value) if is_array else None
         elif self._function is {"zip": zip, "enumerate": enumerate}[kind]:
             self.length = self._common_length()
 
     def _common_length(self) -> Any:
         first, *others = (one.length for one in self._parts)
-        if first is None or any(one is None for one in others):
+        chosen = any(one.filled is not None for one in self._parts)
+        if chosen or first is None or any(one is None for one in others):
             return None
         if not all(type(one) is int or isinstance(one, SymbolicInt) for one in self._starts):
             return None
@@ -49,6 +55,8 @@ class Items:
 
     def at(self, index: Any) -> Any:
         """The item of the trip with this index."""
+        if self._items is not None:
+            return self._items.place(index)
         if not self._parts:
             return self._calls.item(self._value, index)
         parts = tuple(one.at(index) for one in self._parts)

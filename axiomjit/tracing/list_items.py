@@ -10,13 +10,16 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any, Final
 
+import numpy as np
+
 from axiomjit.base.records import Record
 from axiomjit.base.tree import Several
 from axiomjit.graph.builder import elementwise, python_number
+from axiomjit.graph.closing import RegionRefused
 from axiomjit.graph.nodes import Input, LengthNode, Node, base_of, post_order, root_of
 from axiomjit.graph.primitives import COPY
 from axiomjit.symbolic.data_dependent import data_dependent_in
-from axiomjit.symbolic.dims import INDEX, Dim, dim
+from axiomjit.symbolic.dims import INDEX, Dim, dim, in_body
 from axiomjit.tracing.lengths import length
 from axiomjit.tracing.operators import node_of
 from axiomjit.tracing.region_bodies import Kind, kind_of
@@ -53,46 +56,73 @@ class ItemKind(Record):
 
 
 class ListItems(Several):
-    """The items that a loop has appended to a list; `array` has them along its first dimension.
+    """The items that a loop has appended to a list.
 
-    `source` identifies the loop.
+    `source` identifies the loop. If conditions decide how many items there are, `places` has a
+    place for each item that there might be, and those in the mask `filled` are the items.
     """
 
-    __slots__ = ("array", "kind", "places", "pythons", "source")
+    __slots__ = ("_array", "_pythons", "filled", "kind", "places", "source")
 
     def __init__(
         self,
-        array: Any,
+        places: Any,
         kind: ItemKind,
         source: Any = None,
         pythons: Any = None,
-        places: tuple[Any, Any] | None = None,
+        filled: Any = None,
     ) -> None:
-        """Take a traced array of the items.
+        """Take a traced array of the places.
 
         Args:
-            array: The items in order.
-            kind: Their type.
+            places: The places in order.
+            kind: The type of the items.
             source: The loop that has appended them.
             pythons: For mixed numbers, an array of truths: True for Python's numbers.
-            places: If conditions decide how many items there are: a mask, and an array with a place
-                for each item that there might be. The places in the mask are the items.
+            filled: The mask, or None if all places are filled.
         """
-        self.array, self.kind, self.source = array, kind, source
-        self.pythons, self.places = pythons, places
+        self.places, self.kind, self.source, self.filled = places, kind, source, filled
+        self._pythons, self._array = pythons, places if filled is None else None
 
     def __len__(self) -> Any:
         raise TypeError("the number of items may be symbolic: use count")
+
+    @property
+    def array(self) -> Any:
+        """The array of the items.
+
+        Raises:
+            RegionRefused: conditions decide in the body of a region how many items there are.
+        """
+        if self._array is None:
+            if in_body():
+                raise RegionRefused("a list whose length conditions decide in each trip")
+            self._array = self.places[self.filled]
+        return self._array
+
+    @property
+    def pythons(self) -> Any:
+        """For mixed numbers, an array of truths: True for those that are Python's."""
+        if self._pythons is None or self.filled is None:
+            return self._pythons
+        return self._pythons[self.filled]
 
     @property
     def count(self) -> Any:
         """The number of items, as an integer or a symbolic one."""
         return length(self.array.node.shape[0])
 
+    def number(self) -> Any:
+        """The number of items, as `len` returns it."""
+        if self.filled is None or not in_body():
+            return self.count
+        filled: Any = np.count_nonzero(self.filled)
+        return Tracer(python_number(filled.node))
+
     def apart(self) -> tuple[tuple[object, ...], Sequence[object]]:
         """The types of the items, and their array."""
         kinds = tuple(kind for kind, _ in self.kind.sequences)
-        parts = [self.array] if self.pythons is None else [self.array, self.pythons]
+        parts = [self.array] if self._pythons is None else [self.array, self.pythons]
         return (kinds, self.kind.leaf.weak), parts
 
     @staticmethod
@@ -111,8 +141,7 @@ class ListItems(Several):
 
     def place(self, place: Any) -> Any:
         """The item in one of the `places`, whether it is filled or not."""
-        assert self.places is not None
-        return self._item(self.places[1][place])
+        return self._item(self.places[place])
 
     def _item(self, found: Any) -> Any:
         if not self.kind.sequences:
@@ -130,7 +159,7 @@ class ListItems(Several):
 
     def part(self, key: slice) -> ListItems:
         """The items of a slice."""
-        pythons = None if self.pythons is None else self.pythons[key]
+        pythons = None if self._pythons is None else self.pythons[key]
         return ListItems(self.array[key], self.kind, self.source, pythons)
 
     def copy(self) -> Any:
@@ -162,7 +191,8 @@ def _present(*arrays: Any) -> list[Any]:
 def are_pythons(leaf: Any) -> Any:
     """True if a leaf is a number of Python's; for items of a list, perhaps an array of truths."""
     if type(leaf) is ListItems:
-        return leaf.kind.leaf.weak if leaf.pythons is None else leaf.pythons
+        pythons = leaf.pythons
+        return leaf.kind.leaf.weak if pythons is None else pythons
     found = kind_of(leaf)
     return found is not None and found.weak
 
@@ -174,8 +204,10 @@ def leaves_of_item(value: Any) -> tuple[ItemKind, list[tuple[tuple[int, ...], An
     """
     if type(value) is list and len(value) == 1 and type(value[0]) is ListItems:
         inner = value[0]
+        if inner.filled is not None:
+            return None
         count = inner.array.node.shape[0]
-        if inner.places is not None or not _is_steady(count):
+        if not _is_steady(count):
             return None
         kind = inner.kind.replace(sequences=((list, count), *inner.kind.sequences))
         return kind, [((), inner)]
