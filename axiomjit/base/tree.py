@@ -376,6 +376,8 @@ class _Split:
         self.leaves: list[object] = []
         self._opens, self._is_leaf, self._is_made = opens, is_leaf, is_made
         self._numbers: dict[int, int] = {}
+        self._lists: list[bool] = []
+        """For each number, True if the container stands for several entries of a list."""
 
     def structure(self, value: object) -> Structure:
         kind: Any = type(value)
@@ -391,16 +393,22 @@ class _Split:
             return RepeatedContainer(self._numbers[id(value)])
         keys, parts = form.apart(value)
         places = tuple(map(self.structure, parts))
-        branch = Branch(kind, _several(places) if form is SEQUENCE else keys, places)
+        keys = self._several(places) if form is SEQUENCE else keys
+        branch = Branch(kind, keys, places)
         if self._is_made is not None:
             self._numbers[id(value)] = len(self._numbers)
+            self._lists += [issubclass(kind, Several)]
         return branch
 
+    def _several(self, parts: Sequence[Structure]) -> tuple[int, ...]:
+        """The positions of the parts of a sequence that stand for several entries."""
 
-def _several(parts: Sequence[Structure]) -> tuple[int, ...]:
-    """The positions of the parts of a sequence that stand for several entries."""
-    branches = ((k, one) for k, one in enumerate(parts) if isinstance(one, Branch))
-    return tuple(k for k, one in branches if issubclass(one.kind, Several))
+        def is_several(part: Structure) -> bool:
+            if isinstance(part, Branch):
+                return issubclass(part.kind, Several)
+            return isinstance(part, RepeatedContainer) and self._lists[part.number]
+
+        return tuple(k for k, part in enumerate(parts) if part is not LEAF and is_several(part))
 
 
 def leaf_count(structure: Structure) -> int:

@@ -49,6 +49,7 @@ _LEAVING: Final = (
     *(ast.AsyncFor, ast.AsyncWith, ast.AsyncFunctionDef),
 )
 """Statements and expressions that cannot move into a function of their own."""
+_COMPREHENSIONS: Final = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _PLAIN_TARGETS: Final = (ast.Name, ast.Tuple, ast.List, ast.expr_context)
 _ENDS: Final = 3
 """The most arguments of `range`."""
@@ -60,7 +61,7 @@ def reads(node: ast.AST) -> Counter[str]:
     """The number of reads of each name in a tree; a deletion or a `+=` is a read, too.
 
     If a loop binds a name only as its target, reads of the name in the body are not counted, since
-    they read the value that this loop binds.
+    they read the value that this loop binds; so are reads of a comprehension's own names.
     """
     found: Counter[str] = Counter()
     if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Store):
@@ -72,11 +73,25 @@ def reads(node: ast.AST) -> Counter[str]:
     own, body = set[str](), list[Any]()
     if isinstance(node, ast.For):
         own, body = bound_names([node.target]) - bound_names(node.body), node.body
+    elif isinstance(node, _COMPREHENSIONS):
+        targets = (part for one in node.generators for part in ast.walk(one.target))
+        names = (part for part in targets if isinstance(part, ast.Name))
+        own = {one.id for one in names if isinstance(one.ctx, ast.Store)}
+        first, *rest = node.generators
+        found += reads(first.iter)
+        inside = [
+            first.target,
+            *first.ifs,
+            *rest,
+            *(getattr(node, k, None) for k in ("elt", "key", "value")),
+        ]
+        counts = sum((reads(part) for part in inside if part is not None), Counter[str]())
+        return found + Counter({name: n for name, n in counts.items() if name not in own})
     for part in ast.iter_child_nodes(node):
-        inside = reads(part)
+        counts = reads(part)
         if part in body:
-            inside = Counter({name: count for name, count in inside.items() if name not in own})
-        found += inside
+            counts = Counter({name: n for name, n in counts.items() if name not in own})
+        found += counts
     return found
 
 

@@ -305,7 +305,7 @@ def same_list(x):
     for v in x:
         out.append(v)
     other.append(0.0)
-    return out, other, out is other
+    return out, other, out is other, list(out), out + other, out[1:]
 
 
 @pytest.mark.parametrize(
