@@ -60,7 +60,17 @@ DICT: Final = ContainerForm(
     lambda value: (tuple(value), list(value.values())),
     lambda kind, keys, parts: dict(zip(keys, parts, strict=True)),
 )
-SEQUENCE: Final = ContainerForm(lambda value: ((), value), lambda kind, keys, parts: kind(parts))
+
+
+def _sequence(kind: Any, places: Keys, parts: Sequence[object]) -> object:
+    """A list or tuple of the parts; the parts at `places` are lists, whose entries take part."""
+    if not places:
+        return kind(parts)
+    lists = ((part if k in places else (part,)) for k, part in enumerate(parts))
+    return kind(one for part in lists for one in part)  # type: ignore[attr-defined]
+
+
+SEQUENCE: Final = ContainerForm(lambda value: ((), value), _sequence)
 NAMED: Final = ContainerForm(lambda value: ((), value), _namedtuple)
 NAMESPACE: Final = ContainerForm(lambda v: (tuple(vars(v)), list(vars(v).values())), _namespace)
 PROXY: Final = ContainerForm(lambda value: (tuple(value), list(value.values())), _proxy)
@@ -141,6 +151,12 @@ class Composed:
     def build(kind: Any, keys: Keys, parts: Sequence[object]) -> object:
         """The object that has these fixed data and parts."""
         raise NotImplementedError
+
+
+class Several(Composed):
+    """An entry of a list that stands for several entries; `build` returns a list of these."""
+
+    __slots__ = ()
 
 
 OBJECT: Final = ContainerForm(_split_object, _build_object, is_object=True)
@@ -360,6 +376,8 @@ class _Split:
         self.leaves: list[object] = []
         self._opens, self._is_leaf, self._is_made = opens, is_leaf, is_made
         self._numbers: dict[int, int] = {}
+        self._lists: list[bool] = []
+        """For each number, True if the container stands for several entries of a list."""
 
     def structure(self, value: object) -> Structure:
         kind: Any = type(value)
@@ -374,10 +392,23 @@ class _Split:
         if id(value) in self._numbers:
             return RepeatedContainer(self._numbers[id(value)])
         keys, parts = form.apart(value)
-        branch = Branch(kind, keys, tuple(map(self.structure, parts)))
+        places = tuple(map(self.structure, parts))
+        keys = self._several(places) if form is SEQUENCE else keys
+        branch = Branch(kind, keys, places)
         if self._is_made is not None:
             self._numbers[id(value)] = len(self._numbers)
+            self._lists += [issubclass(kind, Several)]
         return branch
+
+    def _several(self, parts: Sequence[Structure]) -> tuple[int, ...]:
+        """The positions of the parts of a sequence that stand for several entries."""
+
+        def is_several(part: Structure) -> bool:
+            if isinstance(part, Branch):
+                return issubclass(part.kind, Several)
+            return isinstance(part, RepeatedContainer) and self._lists[part.number]
+
+        return tuple(k for k, part in enumerate(parts) if part is not LEAF and is_several(part))
 
 
 def leaf_count(structure: Structure) -> int:

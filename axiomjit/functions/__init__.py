@@ -5,6 +5,9 @@
 - `scopes.py`: the owner of each name of a function: itself, an enclosing function, the module
 - `expressions.py`, `statements.py`, `patterns.py`: trees that call a hook for all outside
 - `instrument.py`: copies of functions, compiled from such trees
+- `loop_statements.py`, `comprehensions.py`: trees of loops, whose hooks are in `loop_hooks.py` and
+  `comprehension_hooks.py`
+- `appended_lists.py`, `list_reads.py`: lists to which loops append, as arrays, and reads of these
 - `sources.py`: places from which outside values are read in each call, and guards on them
 - `outside.py`: what one trace has read outside, and the overlay of what it would have changed
 - `objects.py`, `operators.py`, `calls.py`, `library_calls.py`: what hooks do

@@ -24,13 +24,14 @@ from typing import Any, Final, cast
 
 import numpy as np
 
+from axiomjit.base.locks import lazy_import
 from axiomjit.base.native_callable import NativeCallable
 from axiomjit.functions.array_calls import call_ufunc, first_traced, writing
 from axiomjit.functions.expressions import NoTextError, NotInstrumentedError
 from axiomjit.functions.instrument import instrumented
 from axiomjit.functions.known_calls import Kind, kind_of_call
 from axiomjit.functions.libraries import is_users, users_function
-from axiomjit.functions.objects import is_plain
+from axiomjit.functions.objects import LIST_READS, is_plain
 from axiomjit.functions.operators import Operators, has_methods, is_traced
 from axiomjit.functions.outside import (
     Outside,
@@ -90,6 +91,8 @@ _COMPARING: Final = {
     "sort": ("__lt__", "__gt__"),
 }
 """For each container method that compares entries, the special methods of entries it calls."""
+_KEEPING: Final = frozenset({"append", "extend", "clear", "copy"})
+"""Methods of lists that do not look at an item."""
 _STORING: Final = frozenset({"append", "appendleft", "add", "insert", "setdefault", "__setitem__"})
 """Methods that put an argument itself, not a copy, into a container."""
 
@@ -108,6 +111,8 @@ class Calls(Operators):
         self._codes: dict[int, CodeType] = {}
         self.handles_errors = False
         """True if a function that was traced may catch errors."""
+        self.made_lists: list[tuple[list[Any], Any]] = []
+        """The lists of comprehensions that are being made, innermost last, each with its region."""
         self.made_generators: dict[int, Any] = {}
         """The random generators that the function made with a seed; equal in every call."""
 
@@ -121,6 +126,10 @@ class Calls(Operators):
 
     def call(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
         """The result of `function(*args, **kwargs)`."""
+        if self.appended is not None:
+            found = lazy_import(LIST_READS).called(self, function, args, kwargs)
+            if found is not NotImplemented:
+                return found
         kind = type(function)
         if kind is FunctionType:
             return self._call_function(function, args, kwargs)
@@ -147,7 +156,7 @@ class Calls(Operators):
                 inner = self.outside.read(Attribute(self.source(function), "function"))
             given, values = self.opened(args), self.opened(kwargs.values())
             named = dict(zip(kwargs, values, strict=True))
-            return function.run(functools.partial(self.call, inner), given, named)
+            return function.run(functools.partial(self.call_opened, inner), given, named)
         if issubclass(kind, functools.partial):
             return self._call_partial(function, args, kwargs)
         if kind is functools._lru_cache_wrapper:
@@ -161,6 +170,11 @@ class Calls(Operators):
         if method is not MISSING:
             return self.call(method, function, *args, **kwargs)
         return self.library(function, args, kwargs)
+
+    def call_opened(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
+        """The result of `function(*args, **kwargs)`, with all items of lists one by one."""
+        found = self.call(function, *args, **kwargs)
+        return found if self.appended is None else lazy_import(LIST_READS).opened(self, found)
 
     def opened(self, values: Iterable[Any]) -> list[Any]:
         """The values, with traced arrays in the place of arrays in containers and dataclasses."""
@@ -490,7 +504,11 @@ class Calls(Operators):
         if name in _COMPARING and self._entries_have(owner, *_COMPARING[name]):
             refuse(f"calls {name} of a container of objects that have their own comparisons")
         if name not in _READING and name not in _AS_HOOKS:
+            if self.recorded_append(owner, name, args):
+                return None
             refuse_in_region(f"{name} of a {type(owner).__name__}")
+        if name not in _KEEPING:
+            self.put_items(owner)
         if not self.outside.is_outside(owner):
             stored = args if name in _STORING else tuple(map(self.given, args))
             return getattr(owner, name)(*stored, **named)

@@ -46,6 +46,7 @@ from collections.abc import Callable, Iterable, Sequence
 from types import CodeType
 from typing import Any, Final, TypeVar
 
+from axiomjit.base.locks import lazy_import
 from axiomjit.functions.scopes import (
     Scope,
     comprehension_scope,
@@ -73,6 +74,7 @@ _OWN_NAMES: Final = frozenset({"locals", "eval", "exec"})
 """Builtins that see the local names of their caller."""
 _OWN_NAMES_BY_DEFAULT: Final = frozenset({"vars", "dir"})
 """Builtins that see the local names of their caller if called without an argument."""
+_COMPREHENSIONS: Final = "axiomjit.functions.comprehensions"
 UNPACKED: Final = (ast.Tuple, ast.List)
 _BINDING: Final = (ast.NamedExpr, ast.Yield, ast.YieldFrom, ast.Await)
 """Expressions that bind names of the function, or suspend the function."""
@@ -235,6 +237,10 @@ class Expressions:
             special = self._call_of_frame(node, function)
             if special is not None:
                 return special
+        if node.args and isinstance(node.args[0], ast.GeneratorExp):
+            found: ast.expr | None = lazy_import(_COMPREHENSIONS).consumed(self, node)
+            if found is not None:
+                return found
         is_method = isinstance(function, ast.Attribute)
         called = self.expression(function.value if is_method else function)
         before = self._events
@@ -466,7 +472,7 @@ class Expressions:
                 if one.is_async:
                     raise self.refuse(node, "it is asynchronous")
                 one.iter = self.iterated(one.iter, node) if place else outermost
-                made += self._generator(one)
+                made += self.unpacking(one)
                 made[-1].ifs = [self.condition(test, node) for test in one.ifs]
             node.generators = made
             for field in ("key", "value", "elt"):
@@ -477,7 +483,11 @@ class Expressions:
                     setattr(node, field, self._key(getattr(node, field)))
         return node  # type: ignore[no-any-return]
 
-    def _generator(self, node: ast.comprehension) -> list[ast.comprehension]:
+    def _list(self, node: ast.ListComp) -> ast.expr:
+        made: ast.expr | None = lazy_import(_COMPREHENSIONS).listed(self, node)
+        return self._comprehension(node) if made is None else made
+
+    def unpacking(self, node: ast.comprehension) -> list[ast.comprehension]:
         """Return one `for` of a comprehension, followed by `for` clauses that unpack its target."""
         if not isinstance(node.target, UNPACKED):
             node.target = self.target(node.target)
@@ -640,7 +650,7 @@ _EXPRESSIONS: Final[dict[type, Callable[[Expressions, Any], Any]]] = {
     ast.Dict: Expressions._dictionary,
     ast.JoinedStr: Expressions._joined,
     ast.Lambda: Expressions._lambda,
-    ast.ListComp: Expressions._comprehension,
+    ast.ListComp: Expressions._list,
     ast.SetComp: Expressions._comprehension,
     ast.DictComp: Expressions._comprehension,
     ast.GeneratorExp: Expressions._comprehension,

@@ -21,6 +21,8 @@ LOOP_HOOKS: Final = frozenset(
     | {"logical", "ordered", "negated", "holds", "raises", "walked"}
 )
 """The hooks of loops and branches."""
+COMPREHENSION_HOOKS: Final = frozenset({"listed", "consumed", "inner", "put", "when"})
+"""The hooks of comprehensions."""
 
 
 class FunctionHooks:
@@ -48,6 +50,9 @@ class FunctionHooks:
             return getattr(
                 lazy_import("axiomjit.functions.loop_hooks").LoopHooks(self._calls), name
             )
+        if name in COMPREHENSION_HOOKS:
+            late = lazy_import("axiomjit.functions.comprehension_hooks")
+            return getattr(late.ComprehensionHooks(self._calls), name)
         if self._patterns is None:
             late = lazy_import("axiomjit.functions.pattern_hooks")
             self._patterns = late.PatternHooks(self)

@@ -69,7 +69,7 @@ class LibraryCalls(Calls):
         form = FORMS.get(id(function))
         if form is not None:
             named = dict(zip(kwargs, self.opened(kwargs.values()), strict=True))
-            return form(self.call, *self.opened(args), **named)
+            return form(self.call_opened, *self.opened(args), **named)
         if isinstance(function, operator.itemgetter | operator.attrgetter):
             return self._get_parts(function, *args)
         known = kind_of_call(function).with_arguments(args, kwargs)

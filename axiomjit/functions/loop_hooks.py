@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from types import CellType, CodeType, FunctionType
 from typing import Any, Final
 
@@ -14,12 +15,20 @@ from axiomjit.base.dtypes import BOOL, FLOAT, INT, is_inexact, is_integer
 from axiomjit.base.locks import lazy_import
 from axiomjit.base.origins import user_location
 from axiomjit.base.trace_context import current
+from axiomjit.functions.appended_lists import (
+    AppendsFound,
+    LoopAppends,
+    appended_lists,
+    seal_alike,
+)
 from axiomjit.functions.known_calls import kind_of_call
 from axiomjit.functions.library_calls import LibraryCalls
+from axiomjit.functions.loop_items import Items
 from axiomjit.functions.objects import is_plain
 from axiomjit.functions.operators import is_traced
 from axiomjit.functions.outside import TraceAgain, refuse, refuse_in_region
 from axiomjit.graph.builder import as_node, cast, python_number, strong
+from axiomjit.graph.closing import RegionRefused
 from axiomjit.graph.nodes import Input, LengthNode, post_order
 from axiomjit.symbolic.dims import Dim, current_scope
 from axiomjit.tracing.lengths import SymbolicInt
@@ -67,7 +76,7 @@ class LoopHooks:
     ) -> None:
         """Do `for name in range(...)`; the body of the loop is a function of the item."""
         if function is range:
-            loop = _Counted(body, names, (0, *ends) if len(ends) == 1 else ends)
+            loop = Counted(body, names, (0, *ends) if len(ends) == 1 else ends)
             if self._followed(loop):
                 if name not in names[1]:  # where it is unknown, a read raises
                     _Shared(body, (name,)).put((loop.last,), loop.unbound)
@@ -76,9 +85,9 @@ class LoopHooks:
 
     def each(self, body: FunctionType, names: Names, source: tuple[Any, ...]) -> None:
         """Do `for name in items`, like `repeat`; `source` is made by `loop_statements`."""
-        items = _Items(self._calls, source)
+        items = Items(self._calls, source)
         if items.length is not None:
-            loop = _Counted(body, names, (0, items.length, 1), items.at)
+            loop = Counted(body, names, (0, items.length, 1), items.at, items.filled)
             if self._followed(loop):
                 return
         else:
@@ -142,8 +151,14 @@ class LoopHooks:
         before = sides[0].values(late.UNBOUND)
         run = [one.called(late.UNBOUND, is_trip=False) for one in sides]
         places = [carried.index(name) for name in loose]
-        made = late.trace_cond(_truth(test), *run, before, may_be_unbound=places)
+        made = self._forked(truth_of(test), run, before, places)
         sides[0].put(made, late.UNBOUND)
+
+    def _forked(self, truth: Any, sides: Any, before: Any, loose: Sequence[int] = ()) -> Any:
+        """The values after a branch, of which either side may append to lists."""
+        fork = appended_lists(self._calls).fork(*sides)
+        late = lazy_import("axiomjit.tracing.control_flow")
+        return fork.join(late.trace_cond(truth, *fork.sides, before, may_be_unbound=loose))
 
     def logical(self, is_and: bool, *parts: Callable[[], Any]) -> Any:
         """The truth of `and` or `or`, traced in a region; later parts are asked only if needed."""
@@ -158,13 +173,13 @@ class LoopHooks:
             late = lazy_import("axiomjit.tracing.control_flow")
 
             def goes_on(_: Any, rest: Any = parts[place:]) -> tuple[Any]:
-                return (_truth(self.logical(is_and, *rest)),)
+                return (truth_of(self.logical(is_and, *rest)),)
 
             def ends(_: Any) -> tuple[Any]:
                 return (np.bool_(not is_and),)
 
             sides = (goes_on, ends) if is_and else (ends, goes_on)
-            return late.trace_cond(_truth(found), *sides, (late.UNBOUND,))[0]
+            return self._forked(truth_of(found), sides, (late.UNBOUND,))[0]
         return found
 
     def ordered(self, signs: tuple[str, ...], *operands: Callable[[], Any]) -> Any:
@@ -184,7 +199,7 @@ class LoopHooks:
         following = current()
         if following is None or following.region is None or not is_traced(value):
             return not self._calls.truth(value)
-        return np.logical_not(_truth(value))
+        return np.logical_not(truth_of(value))
 
     def bound(self, read: FunctionType) -> bool:
         """True if the name that `read` reads has a value."""
@@ -206,7 +221,7 @@ class LoopHooks:
         if following is None or following.region is None:
             return self._calls.truth(value)
         if is_traced(value):
-            following.region.check(lazy_import(_REGION_BODIES).truth_node(_truth(value)))
+            following.region.check(lazy_import(_REGION_BODIES).truth_node(truth_of(value)))
         elif not self._calls.truth(value):
             following.region.end_call()
         return True
@@ -226,13 +241,14 @@ class LoopHooks:
             return then() if self._calls.truth(test) else otherwise()
         late = lazy_import("axiomjit.tracing.control_flow")
         sides = (lambda _: (then(),)), (lambda _: (otherwise(),))
-        return late.trace_cond(_truth(test), *sides, (late.UNBOUND,))[0]
+        return self._forked(truth_of(test), sides, (late.UNBOUND,))[0]
 
     def _note(self, outcome: str) -> None:
         """Note for the report whether the loop at the user's line becomes a region, or why not."""
-        where = user_location()
-        if where is not None:
-            self._calls.outside.loops[where] = outcome
+        where, loops = user_location(), self._calls.outside.loops
+        is_inner = outcome == loop_outcomes.INSIDE and where in loops  # of a comprehension
+        if where is not None and not (is_inner and loops[where] == loop_outcomes.REGION):
+            loops[where] = outcome
 
     def _followed(self, loop: _Loop) -> bool:
         """True if a loop becomes a region."""
@@ -252,10 +268,15 @@ class LoopHooks:
             return False
         lines = set(wanted.lines)
         try:
-            made = loop.traced(not is_inside)
-        except lazy_import("axiomjit.tracing.control_flow").RegionRefused as error:
+            made = loop.appends_in(self._calls).traced(lambda: loop.traced(not is_inside))
+        except AppendsFound:  # by a loop around this one
+            raise
+        except RegionRefused as error:
             wanted.lines -= wanted.for_regions.pop(key, set())
             wanted.repeated[key] = f"{user_location()}: {error.reason}"
+            if not loop.starts_again:
+                self._note(error.reason)
+                return False
             lazy_import("axiomjit.functions.loop_exits").note_exit(wanted, key, error)
             self._leave(key, loop)
             wanted.may_have_regions = len(wanted.repeated) < MOST_REFUSED
@@ -264,6 +285,7 @@ class LoopHooks:
             wanted.for_regions.setdefault(key, set()).update(wanted.lines - lines)
             raise
         wanted.has_regions = True
+        seal_alike(loop.shared.returned, made)
         loop.shared.put(made, loop.unbound)
         return True
 
@@ -282,6 +304,11 @@ class LoopHooks:
 class _Loop:
     """A loop as a region, with a condition that is asked before each trip."""
 
+    ends: tuple[Any, Any, Any] | None = None
+    """The ends of a range, for a loop over one."""
+    starts_again = True
+    """True if the function must be traced again where the loop is no region."""
+
     def __init__(
         self,
         body: FunctionType,
@@ -299,6 +326,15 @@ class _Loop:
         self.before = self.shared.values(self.unbound)
         self._given: tuple[Any, ...] = ()
         self._condition: Any = True
+        self.appends: LoopAppends
+
+    def appends_in(self, calls: LibraryCalls, lists: Sequence[Any] = ()) -> LoopAppends:
+        """The appends of the trips to the function's own lists that exist before the loop."""
+        found = [one for one in (*self.shared.held(), *lists) if type(one) is list]
+        known = [one for one in found if not calls.outside.is_outside(one)]
+        given = self.body.__code__, known, self.ends, self.asked is not None
+        self.appends = LoopAppends(appended_lists(calls), *given)
+        return self.appends
 
     def is_long(self, least: int = 0) -> bool:
         """Always True, since the number of trips is not known."""
@@ -331,7 +367,8 @@ class _Loop:
 
         def body(_: Any, *values: Any) -> tuple[Any, ...]:
             nonlocal found
-            found = trip(*values)
+            with self.appends.trip(None):
+                found = trip(*values)
             return found
 
         _, *made = self.late.trace_loop(
@@ -348,7 +385,7 @@ class _Loop:
         return tuple(made)
 
 
-class _Counted(_Loop):
+class Counted(_Loop):
     """A `for` loop as a region; the condition is that no trip has ended the loop."""
 
     def __init__(
@@ -357,14 +394,15 @@ class _Counted(_Loop):
         names: Names,
         ends: tuple[Any, ...],
         item: Callable[[Any], Any] = lambda index: index,
+        filled: Any = None,
     ) -> None:
         left = _Shared(body, names[:1]) if names[0] else None
         asked = None if left is None else (lambda: _negated(left.values(None)[0]))
         super().__init__(body, names, asked, begins=True)
         self.ends: Any = (*ends, 1)[:3]
-        self.item = item
+        self.item, self.filled = item, filled
         self.last: Any = self.unbound
-        self._trips = _trips_at_hand(*self.ends)
+        self._trips = trips_at_hand(*self.ends)
 
     def is_long(self, least: int = 0) -> bool:
         """True if the number of trips in the traced call is large or not known."""
@@ -379,8 +417,16 @@ class _Counted(_Loop):
         most = MOST_ELEMENTS if is_outermost and self._trips < MANY else math.inf
         before, called = self.before, self.shared.called(self.unbound, is_trip=True)
 
+        counted = all(isinstance(one, int | np.integer) for one in self.ends)
+        is_known = self._trips < MOST_KNOWN and counted and is_outermost
+        self.appends.is_known = is_known
+
         def trip(index: Any, *values: Any) -> tuple[Any, ...]:
-            return called(self.item(index), *values)
+            with self.appends.trip(index):
+                run = partial(called, self.item(index))
+                if self.filled is None:
+                    return run(*values)
+                return self.appends.chosen(self.filled[index], run, values, self.loose)
 
         condition = None if self.asked is None else self.goes_on
         given = trip, before, condition, self.loose
@@ -403,54 +449,11 @@ class _Counted(_Loop):
                 if condition is None or not (start < stop if step > 0 else start > stop):
                     raise
                 made = _counted_by_values(self.ends, *given, begins=True)
-        is_known = self._trips < MOST_KNOWN and _are_known(self.ends)
-        is_known = is_known and is_outermost and not self.shared.depends(made)
-        if is_known and not self.shared.only_fills(before, made):
+        places = self.appends.arrays()
+        is_known = is_known and not self.shared.depends(made, places)
+        if is_known and (places or not self.shared.only_fills(before, made)):
             raise self.late.RegionRefused("all its values are known")
         return made
-
-
-class _Items:
-    """The items of a loop by position: items of traced arrays, perhaps in `enumerate` or `zip`."""
-
-    def __init__(self, calls: LibraryCalls, source: tuple[Any, ...]) -> None:
-        self._calls = calls
-        kind, self._function, *rest = source
-        value: Any = None if kind else self._function
-        self._value = value
-        count = {"zip": len(rest), "enumerate": 1}.get(kind, 0)
-        self._parts = [_Items(calls, one) for one in rest[:count]]
-        self._starts = rest[count:]
-        self.length: Any = None
-        if not kind:
-            is_array = is_traced(value) and value.node.shape != ()
-            self.length = calls.length(value) if is_array else None
-        elif self._function is {"zip": zip, "enumerate": enumerate}[kind]:
-            self.length = self._common_length()
-
-    def _common_length(self) -> Any:
-        first, *others = (one.length for one in self._parts)
-        if first is None or any(one is None for one in others):
-            return None
-        if not all(type(one) is int or isinstance(one, SymbolicInt) for one in self._starts):
-            return None
-        return first if all(self._calls.truth(one == first) for one in others) else None
-
-    def iterable(self) -> Any:
-        """The object that Python iterates over."""
-        if not self._parts:
-            return self._value
-        parts = [one.iterable() for one in self._parts]
-        return self._calls.call(self._function, *parts, *self._starts)
-
-    def at(self, index: Any) -> Any:
-        """The item of the trip with this index."""
-        if not self._parts:
-            return self._calls.item(self._value, index)
-        parts = tuple(one.at(index) for one in self._parts)
-        if self._function is zip:
-            return parts
-        return (index + self._starts[0] if self._starts else index, *parts)
 
 
 def compared_in_trips(sign: str, left: Any, right: Any) -> Any:
@@ -506,6 +509,11 @@ class _Shared:
         self._cells: list[CellType] = [cells[name] for name in names]
         self._others: list[CellType] = []
         self._earlier: tuple[Any, ...] = ()
+        self.returned: tuple[Any, ...] = ()
+
+    def held(self) -> tuple[Any, ...]:
+        """The values of all variables that the body shares with the functions around it."""
+        return _contents(self._body.__closure__ or (), None)
 
     def values(self, unbound: Any) -> tuple[Any, ...]:
         """The values of the variables; `unbound` for variables without a value."""
@@ -526,7 +534,7 @@ class _Shared:
             self.put(given[count:], unbound)
             run_body(self._body, *given[:count])
             self._region = current().region or self._region  # type: ignore[union-attr]
-            found = self.values(unbound)
+            found = self.returned = self.values(unbound)
             if is_trip and any(map(_becomes_integer, given[count:], found)):
                 raise lazy_import("axiomjit.graph.closing").RegionRefused(
                     "a float that is an integer after a trip"
@@ -541,12 +549,16 @@ class _Shared:
         same = all(one is other for one, other in zip(before, made, strict=True))
         return bool(written) and same and all(is_inexact(one.dtype) for one in written)
 
-    def depends(self, made: Sequence[Any]) -> bool:
-        """True if the loop's results depend on arguments, lengths of arrays, or draws."""
+    def depends(self, made: Sequence[Any], places: Sequence[Any]) -> bool:
+        """True if the loop's results depend on arguments, lengths of arrays, or draws.
+
+        `places` are the arrays of items that the loop has appended to lists.
+        """
         if self._region.drawn is not None:
             return True
-        nodes = [one.node for one in made if is_traced(one)]
-        nodes += [storage.version for storage in self._region.finals]
+        own = [one.storage for one in places]
+        nodes = [one.node for one in (*made, *places) if is_traced(one)]
+        nodes += [s.version for s in self._region.finals if all(s is not one for one in own)]
         return any(isinstance(one, Input | LengthNode) for one in post_order(tuple(nodes)))
 
 
@@ -576,7 +588,7 @@ def _becomes_integer(before: Any, after: Any) -> bool:
     return traced or isinstance(after, int | SymbolicInt)
 
 
-def _truth(value: Any) -> Any:
+def truth_of(value: Any) -> Any:
     """The truth of a number, as a NumPy bool or a traced bool."""
     if is_traced(value):
         return value if value.node.dtype == BOOL else np.not_equal(value, False)
@@ -585,7 +597,7 @@ def _truth(value: Any) -> Any:
 
 def _condition(value: Any) -> Any:
     """The condition of a region: a traced truth, or True or False if the truth is known."""
-    return _truth(value) if is_traced(value) else bool(value)
+    return truth_of(value) if is_traced(value) else bool(value)
 
 
 def _negated(value: Any) -> Any:
@@ -645,7 +657,7 @@ def _counted_by_values(
     first, last = _python_integer(start), _python_integer(stop)
 
     def goes_on(place: Any, *values: Any) -> Any:
-        found = _truth(place < last if step > 0 else place > last)
+        found = truth_of(place < last if step > 0 else place > last)
         asked = True if condition is None else condition(*values)
         return found if asked is True else np.logical_and(asked, found)
 
@@ -672,11 +684,7 @@ def _python_integer(value: Any) -> Any:
     return Tracer(python_number(cast(strong(value.node), INT))) if is_traced(value) else value
 
 
-def _are_known(ends: Sequence[Any]) -> bool:
-    return all(isinstance(one, int | np.integer) for one in ends)
-
-
-def _trips_at_hand(start: Any, stop: Any, step: Any) -> float:
+def trips_at_hand(start: Any, stop: Any, step: Any) -> float:
     """The number of trips in the traced call; infinite if the number depends on other loops."""
     scope, known = current_scope(), []
     for one in (start, stop, step):

@@ -39,6 +39,7 @@ from axiomjit.functions.loop_jumps import (
 from axiomjit.functions.scopes import bound_names
 
 if TYPE_CHECKING:
+    from axiomjit.functions.expressions import Expressions
     from axiomjit.functions.statements import Rewriter
 
 _DEFINITIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
@@ -48,16 +49,19 @@ LEAVING: Final = (
     *(ast.AsyncFor, ast.AsyncWith, ast.AsyncFunctionDef),
 )
 """Statements and expressions that cannot move into a function of their own."""
+_COMPREHENSIONS: Final = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _PLAIN_TARGETS: Final = (ast.Name, ast.Tuple, ast.List, ast.expr_context)
 _ENDS: Final = 3
 """The most arguments of `range`."""
+_MOST: Final = {"zip": 2**31, "enumerate": 2}
+"""The most arguments of other functions."""
 
 
 def reads(node: ast.AST) -> Counter[str]:
     """The number of reads of each name in a tree; a deletion or a `+=` is a read, too.
 
     If a loop binds a name only as its target, reads of the name in the body are not counted, since
-    they read the value that this loop binds.
+    they read the value that this loop binds; so are reads of a comprehension's own names.
     """
     found: Counter[str] = Counter()
     if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Store):
@@ -69,11 +73,25 @@ def reads(node: ast.AST) -> Counter[str]:
     own, body = set[str](), list[Any]()
     if isinstance(node, ast.For):
         own, body = bound_names([node.target]) - bound_names(node.body), node.body
+    elif isinstance(node, _COMPREHENSIONS):
+        targets = (part for one in node.generators for part in ast.walk(one.target))
+        names = (part for part in targets if isinstance(part, ast.Name))
+        own = {one.id for one in names if isinstance(one.ctx, ast.Store)}
+        first, *rest = node.generators
+        found += reads(first.iter)
+        inside = [
+            first.target,
+            *first.ifs,
+            *rest,
+            *(getattr(node, k, None) for k in ("elt", "key", "value")),
+        ]
+        counts = sum((reads(part) for part in inside if part is not None), Counter[str]())
+        return found + Counter({name: n for name, n in counts.items() if name not in own})
     for part in ast.iter_child_nodes(node):
-        inside = reads(part)
+        counts = reads(part)
         if part in body:
-            inside = Counter({name: count for name, count in inside.items() if name not in own})
-        found += inside
+            counts = Counter({name: n for name, n in counts.items() if name not in own})
+        found += counts
     return found
 
 
@@ -110,7 +128,7 @@ def counted_loop(rewriter: Rewriter, node: ast.For) -> list[ast.stmt] | None:
         source = [rewriter.name(call.func), *map(rewriter.expression, call.args)]
         hook, given = "repeat", [constant(rewriter.mangle(target.id), node)]
     else:
-        source, hook, given = [_source(rewriter, call)], "each", []
+        source, hook, given = [items_of(rewriter, call, ("enumerate", "zip"))], "each", []
     declared = _declared(rewriter, map(rewriter.mangle, sorted(names)), node)
     rewriter.depth += 1
     body = rewriter.block([first, *node.body])
@@ -154,25 +172,33 @@ def conditional_loop(rewriter: Rewriter, node: ast.While) -> list[ast.stmt] | No
     return [*declared, *noting, *before, *made, *behind, *_behind(rewriter, node, left)]
 
 
-def _is_call_of(rewriter: Rewriter, call: Any, names: Sequence[str]) -> bool:
+def _is_call_of(rewriter: Expressions, call: Any, names: Sequence[str]) -> bool:
     return (
         isinstance(call, ast.Call)
-        and isinstance(call.func, ast.Name)
-        and call.func.id in names
-        and rewriter.scope.kind(call.func.id) == "global"
+        and may_be_call_of(rewriter, call.func, names)
         and not call.keywords
         and bool(call.args)
         and not any(isinstance(one, ast.Starred) for one in call.args)
     )
 
 
-def _source(rewriter: Rewriter, node: Any) -> ast.expr:
-    """The items of a loop: `("zip", function, items, ...)`, or `("", value)` for other items."""
-    if not _is_call_of(rewriter, node, ("enumerate", "zip")):
+def may_be_call_of(rewriter: Expressions, function: ast.expr, names: Sequence[str]) -> bool:
+    """True if a called expression is one of these names, and no variable of the function."""
+    is_name = isinstance(function, ast.Name) and function.id in names
+    return is_name and rewriter.scope.kind(function.id) == "global"  # type: ignore[attr-defined]
+
+
+def items_of(rewriter: Expressions, node: Any, names: Sequence[str]) -> ast.expr:
+    """The items of a loop: `("zip", function, items, ...)`, or `("", value)` for other items.
+
+    `names` are the functions whose arguments are taken apart: "zip", "enumerate" and "range".
+    """
+    if not _is_call_of(rewriter, node, names) or len(node.args) > _MOST.get(node.func.id, _ENDS):
         return placed(ast.Tuple([constant("", node), rewriter.expression(node)], LOAD), node)
-    kind, count = node.func.id, len(node.args) if node.func.id == "zip" else 1
+    kind = node.func.id
+    count = {"zip": len(node.args), "enumerate": 1}.get(kind, 0)
     parts: list[ast.expr] = [constant(kind, node), rewriter.name(node.func)]
-    parts += [_source(rewriter, one) for one in node.args[:count]]
+    parts += [items_of(rewriter, one, ("enumerate", "zip")) for one in node.args[:count]]
     parts += [rewriter.expression(one) for one in node.args[count:]]
     return placed(ast.Tuple(parts, LOAD), node)
 

@@ -21,6 +21,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from axiomjit.base.locks import lazy_import
 from axiomjit.base.native_callable import NativeCallable
 from axiomjit.functions.array_calls import (
     KnownArrays,
@@ -62,6 +63,7 @@ from axiomjit.tracing.lengths import SymbolicNumber, known_numbers
 from axiomjit.tracing.operators import leaves_in
 from axiomjit.tracing.tracer import Tracer
 
+LIST_READS: Final = "axiomjit.functions.list_reads"
 _COMPUTED: Final = (GetSetDescriptorType, property, MemberDescriptorType)
 """Types of attributes whose values a library's class computes."""
 _INDICES: Final = type(np.s_)
@@ -107,6 +109,9 @@ def _is_plain(kind: Any) -> bool:
 
 class Objects:
     """Reads and stores attributes and items; `call` runs functions of the user's."""
+
+    appended: Any = None
+    """The lists to which loops append as regions; None before the first such loop."""
 
     def __init__(self, outside: Outside) -> None:
         """Start without knowledge of objects; `outside` is that of the trace."""
@@ -367,8 +372,20 @@ class Objects:
 
     # Items
 
+    def put_items(self, value: Any) -> None:
+        """Put the items that a region has appended into a list, before another use of the list."""
+        if self.appended is not None and type(value) is list:
+            late = lazy_import(LIST_READS)
+            if late.is_appended(value):
+                late.put_items(self, value)
+
     def item(self, owner: Any, key: Any) -> Any:
         """`owner[key]`."""
+        if self.appended is not None:
+            late = lazy_import(LIST_READS)
+            if late.is_appended(owner):
+                return late.item_of(self, owner, key)
+            key = late.key_of(self, key)
         if is_plain(owner) or not self.outside.is_outside(owner):
             return self._item_inside(owner, key)
         kind = type(owner)
@@ -456,6 +473,9 @@ class Objects:
         if not is_plain(owner) and in_region():
             self.known.want_traced(owner)
             refuse_in_region(f"a write into a {type(owner).__name__}")
+        self.put_items(owner)
+        if self.appended is not None:
+            key = lazy_import(LIST_READS).key_of(self, key)
         deletes = value is MISSING
         kind = type(owner)
         special = self._class_part(owner, kind, "__delitem__" if deletes else "__setitem__")

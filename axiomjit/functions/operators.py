@@ -15,7 +15,7 @@ from axiomjit.base.tree import is_labelled
 from axiomjit.functions.array_calls import first_traced, writing
 from axiomjit.functions.known_methods import is_generated
 from axiomjit.functions.libraries import is_users, users_function
-from axiomjit.functions.objects import Objects, is_plain
+from axiomjit.functions.objects import LIST_READS, Objects, is_plain
 from axiomjit.functions.outside import (
     BY_IDENTITY,
     container_kind,
@@ -140,6 +140,9 @@ class Operators(Objects):
             return BINARY[sign](left, right)
         if (is_object(left) and is_traced(right)) or (is_traced(left) and is_object(right)):
             return self.operator_of_library(sign, left, right)
+        are_lists = self.appended is not None and type(left) is type(right) is list
+        if are_lists and sign == "+" and not any(map(self.outside.is_outside, (left, right))):
+            return left + right
         found = self._by_methods(_STEMS[sign], left, right)
         if found is not NotImplemented:
             return found
@@ -190,6 +193,8 @@ class Operators(Objects):
                 else self._in_place_plain(sign, left, right)
             )
         if in_region() and not isinstance(left, tuple | frozenset):
+            if sign == "+" and self.recorded_append(left, "extend", (right,)):
+                return left
             self.known.want_traced(left)
             refuse_in_region(f"a change of a {type(left).__name__}")
         method = self._special(left, f"__i{_STEMS[sign]}__")
@@ -313,6 +318,7 @@ class Operators(Objects):
 
     def member(self, container: Any, value: Any) -> Any:
         """`value in container`."""
+        self.put_items(container)
         self.identifies = self.identifies or is_traced(value)
         method = self._special(container, "__contains__")
         if method is not MISSING:
@@ -335,6 +341,8 @@ class Operators(Objects):
             return value
         if is_plain(value):
             return bool(value)
+        if self.appended is not None and type(value) is list:
+            return bool(self.length(value) > 0)
         if is_labelled(value):
             return bool(self.method(value, "item"))
         method = self._special(value, "__bool__")
@@ -352,6 +360,7 @@ class Operators(Objects):
         """An iterator over a value."""
         if is_plain(value):
             return iter(value)
+        self.put_items(value)
         if hasattr(type(value), "__next__"):
             refuse_in_region("an iterator")
         if is_users(type(value)) and static_attribute(type(value), "__iter__") is _BY_POSITION:
@@ -388,6 +397,10 @@ class Operators(Objects):
 
     def length(self, value: Any) -> Any:
         """`len(value)`."""
+        if self.appended is not None and type(value) is list:
+            late = lazy_import(LIST_READS)
+            if late.is_appended(value):
+                return late.length_of(value)
         if self._special(value, "__len__") is not MISSING:
             return len(_Sized(known_numbers(self.method(value, "__len__"))))
         if is_container(value) and self.outside.is_outside(value):
@@ -431,6 +444,13 @@ class Operators(Objects):
             yield found
             place += 1
 
+    def recorded_append(self, owner: Any, name: str, values: Sequence[Any]) -> bool:
+        """Record `append` or `extend` of a list in a region; False if the region cannot have it."""
+        if self.appended is None:
+            return False
+        late = lazy_import("axiomjit.functions.appended_lists")
+        return bool(late.record_append(self.appended, owner, name, values))
+
     def method(self, owner: Any, name: str, /, *args: Any, **kwargs: Any) -> Any:
         """`owner.name(*args, **kwargs)`."""
         raise NotImplementedError
@@ -447,6 +467,7 @@ class Operators(Objects):
             return str(value)
         if is_plain(value):
             return value
+        self.put_items(value)
         if is_container(value):
             if self.outside.is_outside(value):
                 found = self._given_entries(self.outside.whole(value))

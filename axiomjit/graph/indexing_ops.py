@@ -45,6 +45,7 @@ from axiomjit.graph.primitives import (
     SUM,
     WHERE,
 )
+from axiomjit.graph.regions import Region
 from axiomjit.graph.storages import view_map
 from axiomjit.symbolic.data_dependent import DataDependent, data_dependent_in, data_dependent_length
 from axiomjit.symbolic.dims import DIMS, Dim, Scope, Symbol, current_scope, dim, product
@@ -241,14 +242,23 @@ def needed_counts(
     """
     keys = {s: key for key, s in scope.data_dependent.items() if isinstance(key, Node)}
     needed: set[Symbol] = set()
-    waiting = [*asked, *(s for node in nodes for s in data_dependent_in(*lengths_of(node)))]
+    waiting = [*asked, *_data_dependent(nodes)]
     while waiting:
         symbol = waiting.pop()
         if symbol not in needed:
             needed.add(symbol)
-            below = post_order((keys[symbol],))
-            waiting += [s for node in below for s in data_dependent_in(*lengths_of(node))]
+            waiting += _data_dependent(post_order((keys[symbol],)))
     return [(symbol, key) for symbol, key in keys.items() if symbol in needed]
+
+
+def _data_dependent(nodes: Iterable[Node]) -> list[Symbol]:
+    """The symbols of data-dependent lengths in nodes, and in the bodies of regions among them."""
+    found: list[Symbol] = []
+    for node in nodes:
+        found += data_dependent_in(*lengths_of(node))
+        if isinstance(node, Op) and isinstance(node.primitive, Region):
+            found += (s for body in node.primitive.bodies for s in _data_dependent(body.nodes))
+    return found
 
 
 def count_of(key: Node) -> Node:

@@ -130,7 +130,7 @@ def trace_loop(
         if trips is None or condition is not None or may_be_unbound:
             raise
         start, stop, step = (_whole(value) for value in trips)
-        span = start, step, _trips(start, stop, step)[0]
+        span = start, step, count_trips(start, stop, step)[0]
         return trace_in_turns(found.trips, span, body, carried, trace_loop)
 
 
@@ -147,7 +147,7 @@ def _loop(
     if trips is None:
         return _Loop(following, scope, None, body, carried, condition, begins)
     start, stop, step = (_whole(value) for value in trips)
-    count, empty = _trips(start, stop, step)
+    count, empty = count_trips(start, stop, step)
     if count.constant == 0:
         return None
     has_trips = not empty and (condition is None or begins)
@@ -226,7 +226,7 @@ def _whole(value: Any) -> Dim:
     return dim(known if isinstance(known, Dim) else int(known))
 
 
-def _trips(start: Dim, stop: Dim, step: Dim) -> tuple[Dim, bool]:
+def count_trips(start: Dim, stop: Dim, step: Dim) -> tuple[Dim, bool]:
     """The number of trips of a range, and True if the number may be negative (no trip)."""
     if step == 0:
         raise RegionRefused("a range with step 0")

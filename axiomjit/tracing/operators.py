@@ -122,11 +122,20 @@ class TracedStorage(VersionedStorage):
         if self.is_written:
             self._refuse_write(name)
 
+    def seal(self) -> None:
+        """Record that a list has the values that this memory has now: later writes are refused."""
+        self._read_by = "a list"
+
+    @property
+    def is_sealed(self) -> bool:
+        """True if a write into this memory is refused."""
+        return self._read_by is not None
+
     def _refuse_write(self, name: str) -> None:
         raise refused(
             NeedsValuesError(
                 f"a write into an array that is a part of {name}",
-                "that NumPy or SciPy get the whole object in a step of the program",
+                "that a step of the program reads the whole object",
                 "write into it outside the compiled function",
                 user_location(),
             )

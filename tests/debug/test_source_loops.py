@@ -24,9 +24,13 @@ def all_kinds(x, m, n):
         s += k
     for _ in range(n):  # repeated
         x = np.sort(m @ x)
-    for v in x:  # appends
+    for v in x:  # one kernel
         kept.append(v)
-    for v in kept:  # objects
+    for v in kept:  # one kernel
+        s += v
+    for v in x:  # strings
+        kept.append(str(v > 0))
+    for v in (s, s):  # objects
         s += v
     while s > 1.0:  # one kernel
         s *= 0.5
@@ -43,7 +47,7 @@ OUTCOMES = {
     "inside": loop_outcomes.INSIDE,
     "short": f"unrolled: {loop_outcomes.SHORT}",
     "repeated": REPEATED,
-    "appends": "unrolled: append of a list",
+    "strings": "unrolled: append of a list",
     "objects": f"unrolled: {loop_outcomes.NO_ARRAYS}",
     "statements": f"unrolled: {loop_outcomes.STATEMENTS}",
 }
@@ -63,7 +67,7 @@ def outcomes(function, *args):
 
 def test_each_loop_has_its_outcome():
     found = outcomes(all_kinds, X, M, 9)
-    assert len(found) == 8
+    assert len(found) == 10
     assert all(OUTCOMES[word] == outcome for word, outcome in found)
     text = str(axiomjit.jit(all_kinds).explain(X, M, 9))
     assert text.index("loops of the source") < text.index("graph: what is computed")

@@ -70,6 +70,8 @@ def _items(kind, function, *rest):
     """The items of a loop."""
     if not kind:
         return function
+    if kind == "range":
+        return function(*rest)
     return function(*(_items(*one) if type(one) is tuple else one for one in rest))
 
 
@@ -85,6 +87,7 @@ class PlainHooks(PatternHooks):
         self._cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
         self.globals, self.cells = Globals(self._names), Cells(self._cells)
         self._kept = []
+        self._made = []
 
     def name(self, name):
         for names in (self._names, self._builtins):
@@ -128,6 +131,30 @@ class PlainHooks(PatternHooks):
 
     def raises(self):
         return True
+
+    def listed(self, body, source):
+        self._made.append([])
+        try:
+            self.inner(body, source)
+        finally:
+            made = self._made.pop()
+        return made
+
+    def consumed(self, function, body, source, *rest, **named):
+        items = iter(_items(*source))
+        made = (one for item in items for one in self.listed(body, ("", (item,))))
+        return function(made, *rest, **named)
+
+    def inner(self, body, source):
+        for item in _items(*source):
+            run_body(body, item)
+
+    def put(self, value):
+        self._made[-1].append(value)
+
+    def when(self, test, body):
+        if test:
+            body()
 
     def choice(self, test, then, otherwise):
         return then() if test else otherwise()

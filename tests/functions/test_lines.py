@@ -42,6 +42,8 @@ TEXTS = {
     "in place": "a.b += (\n  3)",
     "in place with an operator": "a @= (\n  3)",
 }
+OF_BODIES = ("<lambda>", "<listcomp>")
+"""The names of frames that a rewritten function has more or fewer of."""
 pytestmark = pytest.mark.skipif(sys.version_info >= (3, 12), reason="lines of Python 3.11")
 
 
@@ -69,15 +71,16 @@ def test_lines_of_errors(name):
 
 
 def raised(function, path):
-    """The type of the error, and the lines of its traceback in a file."""
+    """The type of the error, the lines of its traceback in a file, and the line of the error."""
     try:
         result = function(3)
         if name_of(result) == "generator":
             list(result)
     except Exception as error:
         frames = traceback.extract_tb(error.__traceback__)
-        lines = [(f.name, f.lineno) for f in frames if f.filename == path and f.name != "<lambda>"]
-        return type(error), [line for line, _ in groupby(lines)]  # bodies of loops have frames
+        lines = [(f.name, f.lineno) for f in frames if f.filename == path]
+        named = [line for line in lines if line[0] not in OF_BODIES]
+        return type(error), [line for line, _ in groupby(named)], lines[-1][1]
     raise AssertionError("no error")
 
 

@@ -10,8 +10,8 @@ functions that write into arrays, use what they write and draw random numbers, w
 N whose arguments are one array or overlap, with `--index-writes N`, N writes into arguments by an
 index of any kind; with `--outside N`, N functions with state outside them, called in turn with
 changes of it; with `--loops N`, N with loops, branches and jumps, with `--exits N`, N that also
-print in some trips, with `--array-loops N`, N with
-nested loops over arrays that they write;
+print in some trips, with `--array-loops N`, N with nested loops over arrays that they write, with
+`--list-loops N`, N whose loops make lists;
 with `--drop-in N`, N sequences of steps with lazy arrays; with `--gradients N`, N functions whose
 gradients are compared with differences, with each other and with JAX; with `--blocks N`, N with
 Dask arrays. What NumPy runs of these is counted by reason. Whoever starts this looks at the exit
@@ -39,6 +39,7 @@ from tests.generator import (
     exit_loops,
     gradients,
     indices,
+    list_loops,
     outside,
     scatters,
     sequences,
@@ -67,6 +68,7 @@ FUNCTIONS = {
     "outside": outside.campaign,
     "loops": source_loops.campaign,
     "array_loops": array_loops.campaign,
+    "list_loops": list_loops.campaign,
     "exits": exit_loops.campaign,
     "drop_in": drop_in.campaign,
     "gradients": gradients.campaign,
@@ -193,8 +195,8 @@ def parsed():
     for name, default in (
         *(("programs", 1000), ("sequences", 0), ("reads", 0), ("scatters", 0), ("counts", 0)),
         *(("writes", 0), ("aliasing", 0), ("index_writes", 0), ("outside", 0), ("loops", 0)),
-        *(("exits", 0), ("array_loops", 0), ("drop_in", 0), ("gradients", 0), ("blocks", 0)),
-        *(("compiled", 0), ("seed", 0), ("first", 0)),
+        *(("exits", 0), ("array_loops", 0), ("list_loops", 0), ("drop_in", 0), ("gradients", 0)),
+        *(("blocks", 0), ("compiled", 0), ("seed", 0), ("first", 0)),
     ):
         parser.add_argument(f"--{name.replace('_', '-')}", type=int, default=default)
     parser.add_argument("--jobs", type=int, default=1)
