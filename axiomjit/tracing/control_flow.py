@@ -101,7 +101,7 @@ def trace_loop(
         carried: Traced arrays and numbers, numbers, `UNBOUND`. Any other object must come back
             unchanged.
         condition: `condition(*carried)` is asked before each trip; a false truth ends the loop.
-        asks: The condition that is asked between the trips of one body if names of arrays are
+        asks: The condition between the trips that are traced as one body, if names of arrays are
             swapped.
         begins: True if the condition holds before the first trip.
         may_be_unbound: The places of carried values that are zeros if no trip sets them.
@@ -279,7 +279,7 @@ class _Carrying:
         self.slots: dict[int, Input] = {}
         self.memories: dict[int, TracedStorage] = {}
         self.done: Input | None = None
-        """A placeholder for a number that is known after the effects of a trip."""
+        """A placeholder for a number that is known only when the effects of a trip are done."""
 
     @property
     def first(self) -> int:
@@ -319,7 +319,7 @@ class _Carrying:
             self.following.region.mixed.add(node)
 
     def kept(self, values: Sequence[Any], made: Any) -> tuple[tuple[Any, ...], frozenset[int]]:
-        """The values that a body returned, and the slots whose values are not those in `values`."""
+        """The values that a body returned, and the slots that have other values in `values`."""
         found = tuple(made)
         if len(found) != len(self.carried):
             raise RegionRefused(
@@ -368,7 +368,7 @@ class _Carrying:
         return False
 
     def ends(self, one: _Pass, status: Input | None) -> dict[int, Node]:
-        """For each carried memory that a pass has changed, by place, the last version."""
+        """The last version of each carried storage that a pass has changed, by place."""
         finals = [one.region.finals.get(s, node) for s, node in self.places.items()]
         before = self.places.values()
         found = {k: n for k, (n, o) in enumerate(zip(finals, before, strict=True)) if n is not o}
@@ -409,7 +409,7 @@ class _Carrying:
             self.following.region.has_conditional = True
 
     def operands(self, status: bool, holds: Node) -> list[Node]:
-        """The values of all that is carried, before the region, each in its own memory.
+        """The carried values before the region, each in memory of its own.
 
         Args:
             status: True if the region carries the truth that all checks hold.

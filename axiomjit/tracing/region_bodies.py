@@ -177,7 +177,7 @@ class RegionBody:
     def end(self) -> None:
         """Put all storages back into their earlier states; `finals` keeps their last versions."""
         for storage, state in self._before.items():
-            if not self.owns(storage):  # else the body may return it, with what is written
+            if not self.owns(storage):  # the body may return its own storages
                 self.finals[storage] = storage.version
                 storage.put_back(state)
 
