@@ -61,7 +61,7 @@ FORMS: Final[dict[int, Form]] = {}
 
 
 def has_form(form: Form) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorate a public function whose calls a trace answers by a form; it is never freed."""
+    """Decorate a public function: in a trace, `form` answers its calls; it is never freed."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         FORMS[id(function)] = form
