@@ -322,7 +322,7 @@ def take_apart(
     if forms is None or kwargs or static or not are_arrays(args):
         return _split_leaves(signature, static, args, kwargs, function, whole)
     like = forms.get(len(args))
-    if like is None:  # without its arrays
+    if like is None:  # a template has no arrays
         like = _split_leaves(signature, static, args, kwargs, function, whole).replace(dynamic=())
         forms.keep(len(args), like)
     return CallArguments(like.structure, like.structure_key, args, (), like.names, whole=whole)

@@ -131,7 +131,7 @@ class Checkpoint(Transform):
     def run(self, call: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """The result of a traced call; its gradient calls the function again."""
         result = call(*args, **kwargs)
-        if in_body():  # the adjoint of a trip computes it again
+        if in_body():  # the adjoint of a trip computes its values again
             return result
         leaves, structure = leaves_of(result)
         given = leaves_of((tuple(args), dict(kwargs)))[0]

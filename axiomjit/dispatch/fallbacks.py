@@ -415,7 +415,7 @@ def speculative_run(
         made = run_and_unflatten(compiled, arguments, call.dynamic, vector)
     except Exception as error:
         effects = compiled.outside is not None and compiled.outside.effects
-        too_large = isinstance(error, OverflowError) and effects  # of a number, before anything
+        too_large = isinstance(error, OverflowError) and effects  # raised before the run
         if not (compiled.may_raise or too_large or isinstance(error, OtherLengthError)):
             raise
         put_back()

@@ -217,7 +217,7 @@ class _TraceOnce:
         guards = outside.guards()
         vector = [outside.value_of(source) for source in guards.sources]
         self.end()
-        del made, leaves  # the last references to what was made inside
+        del made, leaves  # the last references to objects that the function made
         graph = captured.finalize(graph)
         settled = tuple((n, returned.resolve(v) if n is None else v) for n, v in loose)
         watch = Watch(captured.used, captured.shown)
