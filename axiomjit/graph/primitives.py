@@ -134,7 +134,7 @@ class Primitive(Record):
         if self.loop is None:
             return self.source.format(*operands, dtype=cast_name(result))
         of_complex = codes[0] in COMPLEXES and self.name in COMPLEX_CALLS
-        if of_complex or len(set(codes)) > 1:  # the latter compares signed with unsigned integers
+        if of_complex or len(set(codes)) > 1:  # signed compared with unsigned integers
             return f"{self.name}({', '.join(operands)})"
         source = self.bools if self.bools is not None and codes[0] == "b1" else self.source
         if codes[0] == "f2":
@@ -153,7 +153,7 @@ NUMBER: Final = Primitive("number", 1, np.array, "{0}", weight=0)
 PACK: Final = Primitive("pack", 1, partial(np.array, order="C"), "{0}")
 """A copy that is always stored, in C order without gaps, so that its dimensions can be merged."""
 MERGED: Final = PACK.replace(name="merged")
-"""A PACK that only merging of dimensions needs, not the user; `elide_copies` removes it."""
+"""A PACK that only the merging of dimensions needs; `elide_copies` removes it if possible."""
 PACKS: Final = (PACK, MERGED)
 ANY_NUMBER: Final = -1
 SAVE: Final = Primitive("save", 1, np.array, "{0}")
