@@ -110,7 +110,7 @@ def _of_call(
         if isinstance(made, Refused):
             return made
         nodes = derive([(made.node, g.cast_to(made.node).settled())], op.operands)
-        numbers = {op.operands[k]: k for k in wanted}  # of operands that are one node, the last
+        numbers = {op.operands[k]: k for k in wanted}  # the last of equal operands
         return {k: Cotangent(nodes[node]) for node, k in numbers.items()}
     if evaluate.part is not None:
         options["part"] = evaluate.part

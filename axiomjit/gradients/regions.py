@@ -95,7 +95,7 @@ def of_region(
         return Refused(f"a loop or branch whose adjoint has {error.reason}")
     except UndecidedError as error:
         return Refused(f"a loop whose adjoint compares lengths that differ in its trips: {error}")
-    finally:  # what may fail in a body of the adjoint runs where the adjoint reads it
+    finally:  # steps of the adjoint that may fail run only in its body
         del following.may_fail[failing:]
 
 
