@@ -55,7 +55,7 @@ SLICE: Final = "slice"
 JOINED: Final = "join"
 PART: Final = "part"
 TOTALS: Final = "totals"
-"""The kinds of cuts; `TOTALS` are the folds of single blocks that a running fold needs."""
+"""The kinds of cuts; a cut of kind `TOTALS` folds single blocks, for a running fold."""
 
 
 class Totals(Op):
