@@ -120,7 +120,7 @@ class _Choice:
         return self.folded.setdefault(reader, extents) == extents
 
     def _must_store(self, op: Op) -> bool:
-        if op.primitive is STATE:  # a pair of parts, which are stored instead
+        if op.primitive is STATE:  # the parts of a state are stored instead
             return False
         if not self.calls and not op.shape and self.overwritten & set(op.operands):
             return True  # an element that is overwritten later is read before, in a cell
@@ -146,7 +146,7 @@ class _Choice:
             return False
         inline = reader.primitive is GATHER and reader.fold is None and reader not in self.chosen
         outer = self.readers[reader] if inline else ()
-        positions = [fixed(0)] * (len(reader.extents) - reader.rank)  # along them nothing is split
+        positions = [fixed(0)] * (len(reader.extents) - reader.rank)  # not split along these
         return all(
             self._is_split(join, op, compose(index, (*through, *positions)))
             for op, through in outer
@@ -275,8 +275,8 @@ def _repeated_parts(
 ) -> dict[Op, frozenset[Op]]:
     """For each op the ops that are repeated where it is computed again.
 
-    Of its cone they lack expensive values that it or another one broadcasts: these are stored, and
-    have fewer elements.
+    These are the ops of its cone, without expensive values that an op of the cone broadcasts: such
+    values are stored, since they have fewer elements.
     """
     found: dict[Op, frozenset[Op]] = {}
     none: frozenset[Op] = frozenset()

@@ -254,7 +254,7 @@ def names_in(body: tuple[Stmt, ...]) -> Iterator[Name]:
 class SharedScalars:
     """The loads and scalars of a body up to now, and the values stored in it.
 
-    `names` has the scalars that were left out, each with the one that stands for it.
+    `names` maps each scalar that was left out to the scalar that replaces it.
     """
 
     def __init__(self) -> None:
@@ -263,7 +263,7 @@ class SharedScalars:
         self._stored: dict[tuple[Storage, Index], str] = {}
 
     def copied(self) -> SharedScalars:
-        """One to which statements can be added while this one stays."""
+        """A copy; statements that are added to the copy do not change this object."""
         copy = SharedScalars()
         copy._known, copy._stored = {**self._known}, {**self._stored}
         return copy

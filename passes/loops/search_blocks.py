@@ -160,7 +160,7 @@ def _with_prefetch(stmt: Stmt, loop: For) -> Stmt:
 
 
 def _is_cut(loop: For) -> bool:
-    """True if a loop may be cut into blocks of this pass: it has no block, or a multiple of it."""
+    """True if this pass may cut a loop into blocks: the loop has no block, or a larger multiple."""
     if loop.block is None:
         return True
     size = dim(loop.block.size).constant

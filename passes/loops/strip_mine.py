@@ -205,9 +205,9 @@ class _Split:
 
     Odd groups are scalar operations, each in the first group in which its operands are known. Even
     groups are vector code; statements that no scalar operation needs are in the last group. With a
-    budget of cycles, no chain of operations in a group is longer than the budget; then the operands
-    of elementary functions are also in their first possible group. `tiles` are the values that a
-    later group needs, with their dtypes.
+    budget of cycles, no chain of operations in a group takes more cycles than the budget. The
+    operands of elementary functions are then also in their first possible group. `tiles` are the
+    values that a later group needs, with their dtypes.
     """
 
     def __init__(self, loop: For, scalar: Set[str], budget: float) -> None:
@@ -343,7 +343,7 @@ class _Split:
             match stmt:
                 case Let(name=name) | ReadState(name=name) if self.level.get(name) == group:
                     wanted = name in self.tiles or self._is_scalar(name)
-                case Store(value=value):  # in the group of its value, if that is an early one
+                case Store(value=value):  # in the group of its value, if that has an early group
                     early = isinstance(self.made.get(value), Let) or self._is_scalar(value)
                     wanted = group == (self.level.get(value, last) if early else last)
                 case Fold(state=state):
