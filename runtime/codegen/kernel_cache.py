@@ -461,7 +461,7 @@ class KernelCache:
 
     def _require_now(self) -> None:
         reason = why_not_compile()
-        if reason is not None:  # the thread that compiles this key may be waiting for this thread
+        if reason is not None:  # the compiling thread may wait for this thread
             raise NotNowError(reason)
 
     def _make_room(self, new: KernelHandle) -> None:

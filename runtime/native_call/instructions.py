@@ -115,7 +115,7 @@ def _make_array(e: EntryBuilder, row: Row, failed: str) -> None:
         e.call(e.runtime("take"), held)
         e.go(behind)
         e.begin(behind)
-        # It takes the reference to the owner even if it fails.
+        # `set_base` takes the reference to the owner even if it fails.
         found = e.call_short(e.runtime("set_base"), array, held)
         e.require(e.test("eq", found, 0), failed)
 
