@@ -217,7 +217,7 @@ class _ByIndex:
 
     def __getitem__(self, key: Any) -> Any:
         try:
-            if isinstance(key, str):  # names of the caller's matrices
+            if isinstance(key, str):  # the key names matrices of the caller
                 frame = sys._getframe(1)
                 return np.bmat(key, frame.f_globals, frame.f_locals)
             return wrapped(self.stands_for[key])
