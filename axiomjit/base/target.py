@@ -178,7 +178,7 @@ def find_target(name: str, environment: Mapping[str, str] = os.environ) -> Targe
     """
     try:
         from llvmlite import binding
-    except ImportError:  # nothing is compiled here
+    except ImportError:  # without llvmlite, nothing is compiled
         return Target(name)
     binding.initialize_native_target()
     here = binding.get_host_cpu_name()

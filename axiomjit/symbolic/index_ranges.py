@@ -111,7 +111,7 @@ class IndexRanges(Record):
         try:
             if not low <= high:
                 raise UndecidedError(f"{trips} is never positive")
-        except UndecidedError:  # perhaps in some trips of the loops around
+        except UndecidedError:  # perhaps positive in some trips of outer loops
             return IndexRanges(new).limited(high - low + 1)
         return IndexRanges(new)
 
