@@ -51,7 +51,7 @@ MAX_ENTRIES: Final = 1000
 
 
 class WeakIdentity(weakref.ref[Any]):
-    """A weak reference, equal to others to the same object as long as the object lives."""
+    """A weak reference, equal to other references to the same object while the object lives."""
 
     __slots__ = ("number",)
     number: int

@@ -195,7 +195,7 @@ class Program(Protocol):
 
     @property
     def pins(self) -> Mapping[Dim, int]:
-        """The lengths that have the same value in all calls of the program, with this value."""
+        """The lengths that have only one value in all calls of the program, each with its value."""
 
     def fits(self, lengths: Mapping[Symbol, int]) -> bool:
         """True if the program is valid for these lengths."""

@@ -139,7 +139,7 @@ def untraceable_error(name: str, error: Exception) -> UnfollowedError:
 
 
 def _text_of(error: Exception) -> str:
-    """The text of an error, or a fixed text if it holds traced values without a text."""
+    """The text of an error; a fixed text if the error holds traced values, which have no text."""
     with suppress(Exception):
         return str(error)
     return "of traced values"

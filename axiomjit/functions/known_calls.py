@@ -192,7 +192,7 @@ class CallTable:
         return found[1]
 
     def ufunc(self, ufunc: np.ufunc) -> CallKind:
-        """The kind of calls of a ufunc; one made by `frompyfunc` is not kept alive."""
+        """The kind of calls of a ufunc; the table keeps no ufunc made by `frompyfunc` alive."""
         found = _of_ufunc(ufunc)
         if found.kind is not Kind.REFUSED:
             self._held.append(ufunc)

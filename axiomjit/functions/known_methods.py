@@ -352,7 +352,7 @@ def role_of(kind: type, name: str, own: str = "") -> Role | None:
 
 
 def is_generated(function: FunctionType) -> bool:
-    """True for the `__new__` of a named tuple, whose module is made up."""
+    """True for the `__new__` of a named tuple, whose module does not exist."""
     return module_of(function).startswith("namedtuple_")
 
 

@@ -215,7 +215,7 @@ class Objects:
         return found if not hasattr(type(found), "__get__") else getattr(owner, name)
 
     def _static(self, owner: Any, name: str) -> Any:
-        """An attribute of a class, not bound, guarded; stores of the function count."""
+        """An attribute as the class or the function has stored it, not bound; guarded."""
         for base in type.__dict__["__mro__"].__get__(owner):
             stored = self.outside.stored(base, name)
             if stored is not None:
@@ -505,7 +505,7 @@ _SET_ANEW: Final = frozenset({"__defaults__", "__kwdefaults__"})
 _STREAMS: Final = frozenset({"stdout", "stderr", "stdin"})
 """Names of `sys` that programs may replace."""
 _CACHED: Final[Any] = vars(functools)["cached_property"]
-"""The class of cached properties that users' classes have: Python's own, not ours."""
+"""The class of Python's own cached properties, which users' classes have."""
 _FIELD: Final = type(namedtuple("_Pair", "first").first)  # type: ignore[attr-defined]
 """The class of descriptors for the fields of a namedtuple."""
 _OF_CLASSES: Final = frozenset(

@@ -19,7 +19,7 @@ _FORTRAN: Final = tuple(
 )
 """Modules of functions that f2py has wrapped: those of BLAS and LAPACK."""
 _WRAPPERS: Final = ("uarray", "_cython")
-"""Modules of the classes of functions that are made by uarray and by Cython."""
+"""The modules that define the classes of functions made by uarray and by Cython."""
 _BRACKETS: Final = str.maketrans("", "", "[]() ")
 OF_DTYPES: Final = frozenset({"find_best_blas_type", "get_blas_funcs", "get_lapack_funcs"})
 """Functions of `scipy.linalg` that read the dtypes of arrays, and no elements."""

@@ -22,7 +22,7 @@ _INLINED: Final = sys.version_info >= (3, 12)
 
 
 class Scope:
-    """Names of one function, or comprehension, among those around it.
+    """The names of one function or comprehension; `up` is the scope around it.
 
     Private names are compared as they are in the code, with the name of their class in front.
     """
@@ -147,7 +147,7 @@ def _names(body: Iterable[ast.AST]) -> tuple[set[str], set[str], set[str]]:
 
 
 def _evaluated_outside(node: Any) -> list[ast.expr]:
-    """Return the parts of a definition that are evaluated where it stands."""
+    """Return the parts of a definition that the scope around it evaluates, such as defaults."""
     marks = getattr(node, "decorator_list", [])
     if isinstance(node, ast.ClassDef):
         return [*marks, *node.bases, *(keyword.value for keyword in node.keywords)]

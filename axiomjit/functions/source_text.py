@@ -94,7 +94,7 @@ def _file_lines(code: CodeType, names: dict[str, Any]) -> list[str]:
 def find_definition(code: CodeType, names: dict[str, Any]) -> Definition | None:
     """Return the definition of a function in a tree of its own; None if no text compiles to it.
 
-    Raises one of `FAULTS` if the text is nested too deeply, for the stack that is left or at all.
+    Raises one of `FAULTS` if the text is nested too deeply for the compiler or for the free stack.
     """
     lines = _file_lines(code, names)
     found = _in_lines(code, lines)

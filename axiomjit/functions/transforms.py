@@ -42,7 +42,7 @@ class Transform:
 
 
 def innermost(function: Any) -> Any:
-    """The user's function that transforms and compiled functions are made of."""
+    """The user's function inside transforms and compiled functions."""
     while isinstance(function, Transform | NativeCallable):
         name = "function" if isinstance(function, Transform) else "_function"
         inner = getattr(function, name, None)

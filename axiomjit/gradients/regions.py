@@ -143,7 +143,7 @@ class _OfRegion:
         return Saved(node.dtype, SAVE, None, *parts, number=-self.number())
 
     def outside(self, nodes: Sequence[Node]) -> tuple[Node, ...]:
-        """Nodes of a body as nodes outside; they depend only on inputs that no trip changes."""
+        """Nodes of a body, made outside of it; they depend only on inputs that no trip changes."""
         return tuple(rebuilt(nodes, self.stands_for))
 
     def instance(self, body: Graph, lengths: Mapping[Symbol, Dim]) -> dict[int, Node]:

@@ -550,14 +550,14 @@ MATRIX_PRODUCT: Final = LibraryOperation(
     additions=_product_cost,
     direct_function=_direct_product,
 )
-"""A matrix product; graphs have none, passes replace sums of products by it."""
+"""A matrix product; front ends make none, but passes replace sums of products by it."""
 CONVOLUTION: Final = LibraryOperation(
     *("convolution", 2, multiply_windows, "", frozenset({"f4", "f8", "c8", "c16"})),
     additions=_product_cost,
     reads_each_once=False,
     parts=in_blocks,
 )
-"""A convolution, which passes make of sums of products of windows and the second operand."""
+"""A convolution by the second operand; passes replace sums of products of windows by it."""
 MATRIX_PRODUCTS: Final = LibraryOperation(
     *("matmul", 2, _multiply_stacks, "", NUMBERS),
     additions=_product_cost,

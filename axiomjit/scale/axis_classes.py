@@ -297,7 +297,7 @@ class _Classifying:
         self._note(made, iterators[:-1], level)
 
     def _store_costly(self, op: Op) -> None:
-        """Make costly operands without blocks cuts; otherwise each block computes them again."""
+        """Turn costly operands without blocks into cuts; else each block computes them again."""
         for child in op.operands:
             if not any(self._places[child]) and self._heavy[child]:
                 self._cuts.setdefault(child, STORED)

@@ -78,7 +78,7 @@ from axiomjit.tracing.swapped_names import (
 from axiomjit.tracing.tracer import Tracer, new_array
 
 MAX_ROUNDS: Final = 8
-"""The most times that a body is followed until its types no longer change."""
+"""The largest number of passes through a body until its types no longer change."""
 
 
 def trace_loop(
@@ -109,8 +109,8 @@ def trace_loop(
             without a library.
 
     Returns:
-        The last index, then the carried values. The index is UNBOUND if there was no trip, for a
-        loop with a condition, and without `trips`.
+        The last index, then the carried values. The index is UNBOUND in three cases: there was no
+        trip, the loop has a condition, or `trips` is None.
 
     Raises:
         RegionRefused: the loop cannot be a region; nothing was recorded.
@@ -258,7 +258,7 @@ class _Pass(Record):
 
     @cached_property
     def unread(self) -> tuple[Node, ...]:
-        """The last draw, and the steps that may raise an error and whose results are not read."""
+        """The last draw, and the steps with unread results that may raise an error."""
         region, truth = self.region, [] if self.truth is None else [self.truth]
         given = [v.node for v in self.returned if issubclass(type(v), Tracer)]
         read = set(post_order((*region.finals.values(), *region.checks, *truth, *given)))
@@ -398,7 +398,7 @@ class _Carrying:
         return found if status is None else [*found, status]
 
     def note_failing(self, node: Op, passes: Sequence[_Pass]) -> None:
-        """Have the region computed even if it is not read, if a step in it may raise an error."""
+        """Have the region computed even without readers, if a step in it may raise an error."""
         if any(one.region.failing for one in passes):
             self.following.may_fail.append(node)
 

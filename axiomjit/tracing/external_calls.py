@@ -76,7 +76,7 @@ NUMBERS: Final = (bool, int, float, complex)
 
 
 class Written(Record):
-    """Stands in a result for the written argument with this number, which the function returns."""
+    """Stands in a result for a written argument that the function returns, by its number."""
 
     number: int
 

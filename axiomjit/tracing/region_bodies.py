@@ -266,7 +266,7 @@ def joined(first: Any, one: Kind, other: Kind) -> Kind:
     """The type of a value that has either of two types; `first` is a value of type `one`, if known.
 
     Raises:
-        RegionRefused: arithmetic in the joined type may differ from that in the first type.
+        RegionRefused: arithmetic in the joined type may differ from arithmetic in the first type.
     """
     if one == other:
         return one

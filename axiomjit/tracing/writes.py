@@ -311,7 +311,7 @@ def write_part(storage: TracedStorage, part: Node, value: Node, asked: str) -> N
 
 
 def _behind_part(seen: Node) -> tuple[Node, list[Op]]:
-    """The memory of a view, and the chain of views that give its elements another type or part.
+    """The memory of a view, and the views that show its elements in another type or only a part.
 
     For any other view, the function returns the view itself and no views.
     """

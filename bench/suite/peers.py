@@ -149,8 +149,8 @@ SLOW: Final = ("torch",)
 def chosen(names: Sequence[str], quick: bool) -> tuple[str, ...]:
     """Return the peers to measure; without names, all peers except slow peers.
 
-    NumPy and axiomjit are always measured. The name `numba` stands for serial and parallel code, in
-    a quick run for serial code.
+    NumPy and axiomjit are always measured. The name `numba` stands for serial and parallel code; in
+    a quick run, only for serial code.
 
     Raises:
         BenchError: a name is not the name of a peer.

@@ -96,7 +96,7 @@ class _Choice:
 
     @cached_property
     def repeated(self) -> dict[Op, frozenset[Op]]:
-        """For each op the ops that are repeated where it is computed again."""
+        """For each op, the ops that must be computed again if a reader computes the op again."""
         return _repeated_parts(self.order, self.cones)
 
     def stored(self) -> dict[Node, Library | None]:
@@ -113,7 +113,7 @@ class _Choice:
         return self.chosen
 
     def _joins(self, op: Op, fold: Op, reader: Op, index: IndexMap) -> bool:
-        """True if the reader can finish the fold, in one loop with its other folds."""
+        """True if the reader can finish the fold in one loop with the reader's other folds."""
         if op in self.selected or not _finishes(reader, index):
             return False
         extents = fold.extents[fold.rank :]
@@ -273,7 +273,7 @@ def _cones(order: Sequence[Op]) -> dict[Op, frozenset[Op]]:
 def _repeated_parts(
     order: Sequence[Op], cones: Mapping[Op, frozenset[Op]]
 ) -> dict[Op, frozenset[Op]]:
-    """For each op the ops that are repeated where it is computed again.
+    """For each op, the ops that must be computed again if a reader computes the op again.
 
     These are the ops of its cone, without expensive values that an op of the cone broadcasts: such
     values are stored, since they have fewer elements.

@@ -306,7 +306,7 @@ class _Writer:
 
 
 def _scalar_text(value: np.generic) -> str:
-    """The text of a scalar: its dtype, and its number or, for an inexact text, its bytes."""
+    """The text of a scalar: its dtype, and its number; its bytes if that text is inexact."""
     code, number = CODES[value.dtype], value.item()
     parts = (number.real, number.imag) if isinstance(number, complex) else (number,)
     words = [float("nan") if part != part else part for part in parts]

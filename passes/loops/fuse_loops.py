@@ -331,7 +331,7 @@ class _Accesses:
         self.flat = len(loops) > 1 and all(walks_as_one(s.index, *loops[-2:]) for s in accesses)
 
     def extend(self, behind: _Accesses) -> None:
-        """Count the statements `behind` these statements, in the same loops."""
+        """Add the facts about statements `behind` these statements in the same loops."""
         for buffer, places in behind.places.items():
             self.places.setdefault(buffer, set()).update(places)
         self.stored |= behind.stored

@@ -348,7 +348,7 @@ Key = tuple[str, bool]
 MAX_IDLE_KERNELS: Final = 256
 """The number of kernels that are kept although no plan may run them any more."""
 EVICT_FRACTION: Final = 1 / 8
-"""The fraction of kernels that are evicted together beyond the limit, so sorting is rare."""
+"""The fraction of kernels that is evicted at once beyond the limit, so that sorting is rare."""
 
 
 class KernelCache:

@@ -75,7 +75,7 @@ TEN = Base(
 
 
 def _inverse(m: Arithmetic, x: Numeric) -> Numeric:
-    """The factor c of the module's docstring for the mantissa of x."""
+    """The factor c for the mantissa of x, as in the module's docstring."""
     return m.looked_up("inverse", tables.INVERSE[m.code], x)
 
 
