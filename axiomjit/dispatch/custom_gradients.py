@@ -210,7 +210,7 @@ def stop_gradient(x: Any) -> Any:
         x: An array, a tensor, a number, or a container of these.
 
     Returns:
-        `x` with the same values.
+        The values of `x`, in the same containers.
 
     Examples:
         >>> aj.grad(lambda x: x * aj.stop_gradient(x))(3.0)

@@ -278,7 +278,7 @@ class _TraceOnce:
         return FromSource(source)
 
     def _refuse_kept(self, value: object) -> None:
-        """Refuse an object of the function that holds an outside object, which may be replaced.
+        """Refuse an object of the function if it holds an outside object that may be replaced.
 
         Raises:
             NeedsValuesError: the object holds an outside object, as a bound method does.

@@ -109,7 +109,7 @@ class Objects:
     """Reads and stores attributes and items; `call` runs functions of the user's."""
 
     def __init__(self, outside: Outside) -> None:
-        """Start without knowledge of objects; `outside` is that of the trace."""
+        """Start without knowledge of objects; `outside` is the `Outside` of the trace."""
         self.outside = outside
         self.known = KnownArrays(outside.wanted)
         self.identifies = False
@@ -360,7 +360,7 @@ class Objects:
         return self._static(owner, name)
 
     def _set_plainly(self, owner: Any, name: str, value: Any) -> None:
-        """Set an attribute of a built-in or library object, which must be made inside."""
+        """Set an attribute of a built-in or library object that the function has made."""
         if self.outside.is_outside(owner) and not is_plain(owner):
             refuse(f"sets or deletes the attribute {name} of a {type(owner).__name__}")
         delattr(owner, name) if value is MISSING else setattr(owner, name, value)

@@ -330,8 +330,8 @@ def _imported_names(code: CodeType) -> list[str]:
     """Return the names in a code object that its file may import.
 
     Python compiles `name.f()` as a method call; for an imported name, it compiles a read of an
-    attribute and a call. So a name with a method call is not imported; a name with attribute reads
-    only may be.
+    attribute and a call. So a name with a method call is not imported; a name that has only
+    attribute reads may be imported.
     """
     read: set[str] = set()
     called: set[str] = set()

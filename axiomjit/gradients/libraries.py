@@ -121,7 +121,7 @@ def _of_call(
 def _of_probed(
     op: Op, probed: ProbedCall, part: int | None, g: Cotangent, wanted: Wanted
 ) -> Contributions | Refused:
-    """The operands' cotangents by a user's pullback, if probing gave the function's results."""
+    """The operands' cotangents by a user's pullback, for a call whose results a probe inferred."""
     call = probed.call
     rule = _GIVEN.get(call.function) if _is_hashable(call.function) else None
     if rule is None:

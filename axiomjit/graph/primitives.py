@@ -68,8 +68,8 @@ class Primitive(Record):
 
     `weight` is the cost in additions, `bools` the form for bools if it differs. On CPUs that cannot
     divide vectors of 64-bit integers, LLVM does not vectorise a loop that has the operation in one
-    of the dtypes `scalar`. `chooser` is the position and the dtype of an operand that selects
-    another operand. A primitive without ufunc has the dtypes of the ufunc `like`. Results may
+    of the dtypes `scalar`. `chooser` has the position and the dtype of the operand that selects one
+    of the other operands. A primitive without ufunc has the dtypes of the ufunc `like`. Results may
     differ from NumPy's by up to `ulps` units in the last place, including NumPy's own errors. The
     runtime implements an `elementary` function by many operations.
     """

@@ -406,7 +406,7 @@ def _selected_state(extreme: UfuncFold, dtype: DType) -> tuple[Node, ...]:
 
 
 def running_fold(fold: UfuncFold, node: Node, dtype: DType, axes: Sequence[int]) -> Node:
-    """The partial reductions along dimensions, computed in a dtype, as np.cumsum along one."""
+    """The partial reductions along dimensions, computed in a dtype; np.cumsum has one dimension."""
     (scanned,) = _scanned(fold.replace(running=True), dtype, [cast(node, dtype)], axes)
     return scanned
 

@@ -186,7 +186,7 @@ def _argsort(
 
 
 def _reversed(a: Any, axis: int | None) -> tuple[Any, int]:
-    """The array, reversed along an axis, and the axis; sorting it keeps equal elements in order."""
+    """The reversed array, and the reversed axis; its sort keeps equal elements in order."""
     array = np.asanyarray(a) if type(a) is not LazyArray else a
     if axis is None:
         array, axis = array.ravel(), 0

@@ -407,7 +407,7 @@ class Indices(Protocol):
         """The value of a length in all trips."""
 
     def outcome(self, apart: Dim, sign: str) -> bool:
-        """The outcome of `apart sign 0` in all trips."""
+        """The outcome of the comparison of `apart` with 0 by `sign`, in all trips."""
 
 
 class Scope:

@@ -42,8 +42,8 @@ MAX_UNSELECTED_WEIGHT: Final = 50
 """The largest cost, in additions, of a value that is computed at unselected elements, too.
 
 `exp` and `log` cost less, a power costs more. If one element of a thousand is written, such a loop
-takes up to twice NumPy's time, with a power 20 times as long. If half of the elements are written,
-the loop takes a twentieth of NumPy's time.
+takes up to twice NumPy's time; if it computes a power, 20 times NumPy's time. If half of the
+elements are written, the loop takes a twentieth of NumPy's time.
 """
 COMPLEX_WEIGHT: Final = 4
 """The factor of the cost of complex elementary functions, which call several real functions."""

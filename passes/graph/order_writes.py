@@ -69,7 +69,7 @@ def _failing_first(units: list[Op], before: dict[Op, set[Node]]) -> list[Op]:
 
 
 def _count_first(graph: Graph, stored: Collection[Node], before: dict[Op, set[Node]]) -> None:
-    """Require that counts come before ops whose lengths they are, and keep their order."""
+    """Require that counts come before the ops with these lengths, and keep the order of counts."""
     counts: dict[Symbol, Node] = {}
     seen: list[Node] = []
     for choice, node in zip(graph.data_dependent, graph.counts, strict=True):

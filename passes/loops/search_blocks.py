@@ -68,7 +68,7 @@ def search_blocks(program: LoopProgram, context: Context) -> LoopProgram:
     are computed again, and the first element that equals the extreme has the position. Elements
     that depend on earlier iterations are stored in a tile, and each block is searched in the tile
     before the next block is computed. Loops whose elements are overwritten, lanes of tiles, and
-    short loops are not changed. The length of a loop records a guard in the scope.
+    short loops are not changed. Comparing the length of a loop records a guard in the scope.
 
     Needs: blocked nests.
     Gives: a legal loop program.

@@ -71,7 +71,7 @@ def strip_mine(program: LoopProgram, context: Context) -> LoopProgram:
     stored in tiles, with a cell per iteration of the strip, unless loading or computing these
     values again is cheaper. A loop over a short block is its own strip. A loop is not changed if it
     runs over part of its extent, loads from a buffer into which it stores, or stores or folds twice
-    into one place. The length of a loop records a guard in the scope.
+    into one place. Comparing the length of a loop records a guard in the scope.
 
     Needs: blocked nests.
     Gives: a legal loop program.

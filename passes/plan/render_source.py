@@ -214,7 +214,7 @@ class _Writer:
         return f"int64({element})" if storage is POSITIONS else f"{self.buffer(storage)}, {element}"
 
     def suffix(self, stmt: Load | Store) -> str:
-        """The suffix `_apart` for an access by a stride word in a kernel that calls functions."""
+        """The suffix `_apart` if an access has a word as stride and the kernel calls functions."""
         if not self.calls or stmt.buffer in self.scratch or stmt.buffer is POSITIONS:
             return ""
         step = dict(stmt.index.terms).get(next(reversed(self.open), ""), 0)

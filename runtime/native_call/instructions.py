@@ -29,9 +29,8 @@ Words = tuple[str, ...]
 Length = int | Dim
 """A length: a number, or a length that each call computes from integer arguments (`words`)."""
 SCALARS, TUPLE, NOTHING = 1, 2, 4
-"""Bits of the `form` of a plan.
-
-Results without dimensions are NumPy scalars; the results are in a tuple; the call returns None.
+"""Three bits of the `form` of a plan: results without dimensions are NumPy scalars; the results are
+in a tuple; the call returns None.
 """
 
 
