@@ -260,7 +260,7 @@ _replaced_in["xarray"] = lambda: _lazy_import("axiomjit.interop.xarray_calls").t
 
 
 def _rows() -> "_Mapping[str, _Function]":
-    """A function for each row of the table of primitives: a new row needs no line here."""
+    """The elementwise functions by name: one for each row of the table of primitives."""
     rows: _Mapping[str, _Function] = _lazy_import("axiomjit.axis.elementwise").FUNCTIONS
     return rows
 

@@ -214,7 +214,7 @@ LOOP_PASSES: Final[dict[str, Pass]] = {
     step.__name__: step
     for step in PASSES[PASSES.index(lower_to_loops) + 1 : PASSES.index(make_plan)]
 }
-"""The passes that improve loops by name, in order."""
+"""The names of the passes that improve loops, in order."""
 
 NEEDED: Final = frozenset(
     ("compose_views", "order_contractions", "save_versions", "lower_to_views", "lower_to_loops")

@@ -331,7 +331,7 @@ def _last_states(fold: StateFold, lifted: list[Node], groups: Groups) -> list[No
     rows = [merge(builder.transpose(node, order), merged) for node in lifted]
     cells = merge(groups.cells, [len(groups.axes)])
     if data_dependent_in(*groups.lengths) or not has_elements(groups.lengths):
-        # one more element that is left out, so that there is a state to read
+        # an additional element that belongs to no group, so that there is a state to read
         nothing = [Scalar(value.dtype, value, False) for value in fold.start]
         rows = [padded(r, kept, (dim(0), dim(1)), z) for r, z in zip(rows, nothing, strict=True)]
         outside = builder.as_node(groups.count, "fold")

@@ -293,7 +293,7 @@ def _result_labels(inputs: Axes, met: Pairs, places: Pairs, outputs: Axes) -> Ax
 
 
 def _with_requested_axes(tensor: Tensor, axes: NewAxes, asked: str) -> Tensor:
-    """The tensor with the requested axes; an axis that it lacks replaces a related axis."""
+    """The tensor with the requested axes; an axis that x lacks replaces a related axis of x."""
     if axes is None:
         return tensor
     wanted = new_axes(tensor.axes, axes, asked)

@@ -20,8 +20,8 @@ def uniform(x: Operand, low: Operand = 0.0, high: Operand = 1.0) -> Tensor:
     """A tensor with the axes of x whose elements are random, uniformly distributed in [low, high).
 
     Args:
-        x: A tensor with the axes of the result. A dtype of floats is the result's, too; other
-            dtypes give float64.
+        x: A tensor with the axes of the result. The result has this dtype if it is floating,
+            otherwise float64.
         low: The lower bound, a number or tensor.
         high: The upper bound, a number or tensor.
 
@@ -42,8 +42,8 @@ def normal(x: Operand, loc: Operand = 0.0, scale: Operand = 1.0) -> Tensor:
     """A tensor with the axes of x whose elements are random, normally distributed.
 
     Args:
-        x: A tensor with the axes of the result. A dtype of floats is the result's, too; other
-            dtypes give float64.
+        x: A tensor with the axes of the result. The result has this dtype if it is floating,
+            otherwise float64.
         loc: The mean, a number or tensor.
         scale: The standard deviation, a number or tensor.
 

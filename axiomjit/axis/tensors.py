@@ -205,7 +205,7 @@ class Tensor(AxisMethods["Tensor"], AxisValue):
         self._node: Final = node
         self._uses: Final = joined_uses(axes) if uses is None else uses
         self.axes: Final = axes
-        self.serial: Final = next(_serials)  # orders the tensors of a set alike in every process
+        self.serial: Final = next(_serials)  # orders sets equally in every process
         self.storage: Final = storage
 
     @property
@@ -479,7 +479,7 @@ def as_tensor(value: object, asked: str) -> Tensor:
         value = NamedArray.from_xarray(value)
     if isinstance(value, NamedArray):
         return constant(value.values, value.axes)
-    if isinstance(value, TracedValue):  # claims to be an array or a number
+    if isinstance(value, TracedValue):  # a traced value claims to be an array or a number
         kind = "an array that the compiled function was called with, which has no axes"
         remedy = "call the function with NamedArray(value, axes)"
         raise refused(GraphTypeError(asked, kind, remedy, user_location()))

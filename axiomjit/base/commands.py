@@ -32,7 +32,7 @@ def run_command(parser: argparse.ArgumentParser, argv: Sequence[str] | None) -> 
         0 when done, 2 for wrong usage or an unusable file, 1 for a defect of axiomjit or a closed
         output pipe, 130 when interrupted.
     """
-    for stream in (sys.stdout, sys.stderr):  # file names print in any locale
+    for stream in (sys.stdout, sys.stderr):  # so that file names can be printed in any locale
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     try:

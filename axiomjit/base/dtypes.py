@@ -127,7 +127,7 @@ def state_parts(dtype: DType) -> tuple[DType, ...]:
 
 
 def type_name(dtype: DType) -> str:
-    """The code of a supported dtype, the codes of a record's fields, else NumPy's name."""
+    """The code of a supported dtype; the codes of the fields of a record; else NumPy's name."""
     if dtype.names is None:
         return CODES.get(dtype, str(dtype))
     return f"({', '.join(map(code, state_parts(dtype)))})"

@@ -148,7 +148,7 @@ class InterruptedWritesError(TraceError):
 
 
 class UnfollowedError(TraceError):
-    """The function raises an error while it is traced; run by NumPy, it might not."""
+    """The function raises an error while it is traced; NumPy might run it without an error."""
 
 
 class UnsupportedError(TraceError):

@@ -207,7 +207,7 @@ if hasattr(os, "register_at_fork"):
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Pause the garbage collector inside a block, unless other threads exist, which may switch it.
+    """Pause the garbage collector inside a block, unless other threads, which may switch it, exist.
 
     During the import of this package the collector would run forty times without freeing anything.
     """

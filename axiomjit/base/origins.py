@@ -198,7 +198,7 @@ def _is_internal(error: BaseException) -> bool:
 
 
 def _is_hidden(frame: FrameType, inside: bool) -> bool:
-    """True for a frame of axiomjit or a kernel, or (`inside`) of a library that they called."""
+    """True for a frame of axiomjit or a kernel; with `inside`, also of a library they called."""
     file = frame.f_code.co_filename
     if file.startswith(_PACKAGES) or file == "<kernel>":
         return True

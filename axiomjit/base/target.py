@@ -1,9 +1,9 @@
 """The CPU that kernels are compiled for: its name and its capabilities.
 
-`config.target` names it, and Numba's environment variables define "native". `dispatch` passes the
-process's target to the passes, a kernel stores it, and the runtime compiles for the kernel's
-target. No pass and no code generator queries the host CPU, so a target gives the same code on every
-host. A process keeps its target once the capabilities have been looked up.
+`config.target` names the CPU, and Numba's environment variables define the CPU "native". `dispatch`
+passes the process's target to the passes, a kernel stores it, and the runtime compiles for the
+kernel's target. No pass and no code generator queries the host CPU, so a target gives the same code
+on every host. A process keeps its target once the capabilities have been looked up.
 """
 
 from __future__ import annotations
@@ -178,7 +178,7 @@ def find_target(name: str, environment: Mapping[str, str] = os.environ) -> Targe
     """
     try:
         from llvmlite import binding
-    except ImportError:  # nothing is compiled here
+    except ImportError:  # without llvmlite, nothing is compiled
         return Target(name)
     binding.initialize_native_target()
     here = binding.get_host_cpu_name()

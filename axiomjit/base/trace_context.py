@@ -93,8 +93,8 @@ class Following:
         self.rules: dict[Any, Any] = {}
         """Derivatives given by the user, by the nodes of the results to which they apply."""
         self.kept: dict[Any, Any] = {}
-        """For each value after a region, the same value after a variant of the region that keeps
-        more for a gradient."""
+        """For each value after a region, the same value after another form of the region, which
+        keeps more values for a gradient."""
         self.values: Callable[[Any], Any] | None = None
         """A function that returns the value of a node, if this trace is for one call only."""
         self.count = 0

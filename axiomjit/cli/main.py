@@ -38,7 +38,7 @@ from axiomjit.symbolic.dims import Scope
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code (see `commands.run_command`)."""
     words = sys.argv[1:] if argv is None else list(argv)
-    if words[:1] == ["run"]:  # errors of the program are not ours to show
+    if words[:1] == ["run"]:  # errors of the program are shown by Python
         from axiomjit.cli.run import main as run_program
 
         return run_program(words[1:])

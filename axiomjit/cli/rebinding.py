@@ -99,9 +99,9 @@ class _Finder:
         prepare = spawn.get_preparation_data
 
         def get_preparation_data(name: str) -> dict[str, object]:
-            data = {"axiomjit": self, **prepare(name)}  # first: unpickled before anything runs
+            data = {"axiomjit": self, **prepare(name)}  # first, so that it is unpickled first
             if self.program and data.get("init_main_from_path") == self.program:
-                del data["init_main_from_path"]  # would be compiled without a loader
+                del data["init_main_from_path"]  # would be run without our loader
                 data["init_main_from_name"] = PROGRAM
             return data
 

@@ -51,7 +51,7 @@ MAX_ENTRIES: Final = 1000
 
 
 class WeakIdentity(weakref.ref[Any]):
-    """A weak reference, equal to others to the same object as long as the object lives."""
+    """A weak reference, equal to other references to the same object while the object lives."""
 
     __slots__ = ("number",)
     number: int
@@ -322,7 +322,7 @@ def take_apart(
     if forms is None or kwargs or static or not are_arrays(args):
         return _split_leaves(signature, static, args, kwargs, function, whole)
     like = forms.get(len(args))
-    if like is None:  # without its arrays
+    if like is None:  # a template has no arrays
         like = _split_leaves(signature, static, args, kwargs, function, whole).replace(dynamic=())
         forms.keep(len(args), like)
     return CallArguments(like.structure, like.structure_key, args, (), like.names, whole=whole)

@@ -195,7 +195,7 @@ class Program(Protocol):
 
     @property
     def pins(self) -> Mapping[Dim, int]:
-        """The lengths that have the same value in all calls of the program, with this value."""
+        """The lengths that have only one value in all calls of the program, each with its value."""
 
     def fits(self, lengths: Mapping[Symbol, int]) -> bool:
         """True if the program is valid for these lengths."""
@@ -271,7 +271,7 @@ class ProgramTable(Table[ClassPrograms]):
             found_before = self.pop(key, None)
             known = ClassPrograms() if found_before is None else found_before
             super().keep(key, known)
-        if self._died:  # `keep` cannot call it under the lock
+        if self._died:  # `super().keep` cannot call `forget` under the lock
             self.forget()
         found: AnyProgram
         for found in known.candidates(lengths):
@@ -343,7 +343,7 @@ def _leaf(number: int | None, value: object, results: Sequence[np.ndarray], made
     if number is None:
         return value.now(made) if isinstance(value, Recipe) else value
     result = results[number]
-    if isinstance(value, type):  # of Python's numbers
+    if isinstance(value, type):  # a class of Python's numbers
         converted: object = value(result)
         return converted
     scalar = result.ndim == 0 and value is None

@@ -131,7 +131,7 @@ class Checkpoint(Transform):
     def run(self, call: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """The result of a traced call; its gradient calls the function again."""
         result = call(*args, **kwargs)
-        if in_body():  # the adjoint of a trip computes it again
+        if in_body():  # the adjoint of a trip computes its values again
             return result
         leaves, structure = leaves_of(result)
         given = leaves_of((tuple(args), dict(kwargs)))[0]
@@ -210,7 +210,7 @@ def stop_gradient(x: Any) -> Any:
         x: An array, a tensor, a number, or a container of these.
 
     Returns:
-        `x` with the same values.
+        The values of `x`, in the same containers.
 
     Examples:
         >>> aj.grad(lambda x: x * aj.stop_gradient(x))(3.0)

@@ -172,7 +172,7 @@ def gradient_array(node: Node, like: Any) -> Any:
     if like.node.weak and not node.shape:
         return Tracer(builder.python_number(node))
     base = base_of(node)
-    if not isinstance(base, Op) or isinstance(base, Marked):  # no view of an argument
+    if not isinstance(base, Op) or isinstance(base, Marked):  # it may view an argument
         node = builder.elementwise(COPY, node)
     return new_array(node) if like.is_array or node.shape else Tracer(node)
 

@@ -152,7 +152,7 @@ def untraceable_error(name: str, error: Exception) -> UnfollowedError:
 
 
 def _text_of(error: Exception) -> str:
-    """The text of an error, or a fixed text if it holds traced values without a text."""
+    """The text of an error; a fixed text if the error holds traced values, which have no text."""
     with suppress(Exception):
         return str(error)
     return "of traced values"
@@ -428,7 +428,7 @@ def speculative_run(
         made = run_and_unflatten(compiled, arguments, call.dynamic, vector)
     except Exception as error:
         effects = compiled.outside is not None and compiled.outside.effects
-        too_large = isinstance(error, OverflowError) and effects  # of a number, before anything
+        too_large = isinstance(error, OverflowError) and effects  # raised before the run
         if not (compiled.may_raise or too_large or isinstance(error, OtherLengthError)):
             raise
         put_back()

@@ -142,7 +142,7 @@ class Returned:
         recipe = Copied(box[0])
         try:
             recipe.now({})
-        except Exception as error:  # whatever an object says that cannot be copied
+        except Exception as error:  # an object that cannot be copied may raise any error
             kind = type(box[0]).__name__
             raise UnsupportedError(
                 f"return a {kind} that the function made",

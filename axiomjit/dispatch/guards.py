@@ -107,7 +107,7 @@ def guard_call(
     reads, values = compiled.outside, values or []
     whole = call if reads is None else call.with_inputs(reads.guards.given(values), reads.names)
     arrays = [v for v in whole.dynamic if isinstance(v, np.ndarray)]
-    are_read = all(map(walkable, arrays))  # of others programs get copies
+    are_read = all(map(walkable, arrays))  # programs get copies of other arrays
     if (compiled.writes and not are_read) or (distinct and not all(v.size for v in arrays)):
         return False  # empty arrays never share memory, even one with itself
     any_integers |= bool(compiled.integers and compiled.integers.leaves)
@@ -153,7 +153,7 @@ def _may_guard(
     every = {k for k, (_, value) in enumerate(compiled.leaves) if isinstance(value, Dim)}
     if any(k < returned for k in computed) or not every <= computed.keys():
         return False  # integers that are computed in each call
-    # what answers after any error would do effects again; a wrong guess is found before them
+    # after an error, NumPy would repeat the effects; a wrong guess is found before any effect
     return not (effects and compiled.may_raise)
 
 
@@ -360,7 +360,7 @@ def _native(
     """The native plan of a call; None if native code cannot run the call."""
     whole: Any = compiled.runnable if varying is None else varying
     given = {k: v for k, v in compiled.leaves if k is not None and isinstance(v, OfArgument)}
-    if compiled.generators:  # Python puts them back after an error
+    if compiled.generators:  # only Python restores generators after an error
         return None
     if compiled.outside is not None and compiled.outside.effects:
         stores = stored(compiled, _integers_of(varying))

@@ -260,7 +260,7 @@ class Jitted(NativeCallable[R], Generic[P, R]):
                 return self._whole.run(args, kwargs)
             except UnfollowedError as error:
                 why = [error.with_traceback(None)]
-            if self._identifies and not identified:  # the first such trace took all for distinct
+            if self._identifies and not identified:  # the trace took all arrays for different
                 return self._call(args, kwargs, tried)
         if found is None:
             return self._run_untraceable(why, args, kwargs)

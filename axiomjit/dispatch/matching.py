@@ -152,7 +152,7 @@ def find_program(
             continue
         inputs = program.reads.guards.given(vector)
         if any(map(is_static, inputs)):
-            continue  # no array or number any more
+            continue  # an input is no longer an array or number
         extended, own, whole = call, signature, plain
         if inputs:
             names = program.reads.names

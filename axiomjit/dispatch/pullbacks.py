@@ -498,7 +498,7 @@ class Mapped(Derivative):
         return unflatten_tree(structure, iter(leaves))
 
     def _row(self, tree: Any, axis: int, given: dict[Node, Node], lengths: list[Dim]) -> Any:
-        """The argument with a marked view of one position along the axis per array."""
+        """The argument; a marked view of one position along the axis replaces each array."""
         leaves, structure = leaves_of(tree)
         new = []
         for leaf in leaves:

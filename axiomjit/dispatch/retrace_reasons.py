@@ -111,7 +111,7 @@ class RetraceReasons:
         if changed is not None:
             self.texts.append(changed)
         elif programs:
-            values = lengths or {}  # those of numbers from outside are not known
+            values = lengths or {}  # the values of outside numbers are not known
             guards = [
                 g
                 for g in programs[-1].guards
@@ -136,7 +136,7 @@ class RetraceReasons:
 
     def warn_of_many(self, function: str) -> None:
         """Warn once if the function was traced many times for the same cause."""
-        causes = tuple(self._causes.items())  # other threads add to it
+        causes = tuple(self._causes.items())  # a copy, since other threads add causes
         (cause, remedy), count = max(causes, key=itemgetter(1), default=(("", ""), 0))
         if count < WARN_AT or self._warned:
             return

@@ -148,7 +148,7 @@ class _Rows:
         """Add the row of a guard; False if native code cannot check the guard."""
         guards, value = self._guards, self._vector[guard.source.number]
         if not guard.holds(value, self._vector):
-            return False  # a container has changed since
+            return False  # a container has changed since the trace
         if isinstance(guard, Is | Equals | Defined) and guard.source.number in self._constants:
             return True
         number = self.number(guard.source)

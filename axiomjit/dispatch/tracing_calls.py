@@ -217,7 +217,7 @@ class _TraceOnce:
         guards = outside.guards()
         vector = [outside.value_of(source) for source in guards.sources]
         self.end()
-        del made, leaves  # the last references to what was made inside
+        del made, leaves  # the last references to objects that the function made
         graph = captured.finalize(graph)
         settled = tuple((n, returned.resolve(v) if n is None else v) for n, v in loose)
         watch = Watch(captured.used, captured.shown)
@@ -278,7 +278,7 @@ class _TraceOnce:
         return FromSource(source)
 
     def _refuse_kept(self, value: object) -> None:
-        """Refuse an object of the function that holds an outside object, which may be replaced.
+        """Refuse an object of the function if it holds an outside object that may be replaced.
 
         Raises:
             NeedsValuesError: the object holds an outside object, as a bound method does.

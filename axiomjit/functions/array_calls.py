@@ -27,8 +27,8 @@ def writing(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """The result of a function of NumPy that may write into one of its arguments.
 
     Raises:
-        NeedsValuesError: the array is read-only, as is each array whose elements the trace depends
-        on.
+        NeedsValuesError: the written array is read-only; arrays whose elements the trace depends on
+            are read-only.
     """
     try:
         return function(*args, **kwargs)
@@ -64,11 +64,11 @@ def call_ufunc(ufunc: Any, method: str, args: Sequence[Any], kwargs: dict[str, A
     traced = first_traced([args, list(kwargs.values())])
     if traced is None:
         if method == "at" and isinstance(args[0], np.ndarray) and not args[0].flags.writeable:
-            refuse(_KNOWN_WRITE)  # NumPy writes nevertheless
+            refuse(_KNOWN_WRITE)  # NumPy's `at` writes into read-only arrays, too
         return writing(getattr(ufunc, method), *args, **kwargs)
     if method == "__call__" and len(args) > ufunc.nin:
         args, kwargs = args[: ufunc.nin], {**kwargs, "out": tuple(args[ufunc.nin :])}
-    if method in _OPERANDS:  # NumPy names their options where it asks
+    if method in _OPERANDS:  # NumPy passes these options by name
         count = _OPERANDS[method]
         named = zip(("axis", "dtype", "out"), args[count:], strict=False)
         args, kwargs = args[:count], kwargs | dict(named)
@@ -130,7 +130,7 @@ class KnownArrays:
         self._lines.clear()
 
     def want_traced(self, array: Any) -> None:
-        """End the trace if an array that is to hold traced values was made on a known line.
+        """End the trace if the array that gets traced values was made at a line that is known.
 
         Raises:
             TraceAgain: the arrays of this line are traced in the next trace.

@@ -33,9 +33,10 @@ ALL: Final = (
     ),
     "keys",
 )
-"""The special methods that an unknown use of an object may call; it may read attributes, too."""
+"""The special methods that an unknown use of an object may call; the use may also read
+attributes."""
 
-# By function: what is asked of an argument, and of what is in it.
+# By function: the special methods of an argument that it calls, and those of the entries.
 _BUILTINS: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
     "abs": (_methods("abs"), ()),
     "all": (_NEXT, _methods("bool len")),
@@ -162,8 +163,8 @@ ASKED: Final[dict[str, dict[str, tuple[tuple[str, ...], tuple[str, ...]]]]] = {
     "sys": {"getsizeof": (_methods("sizeof"), ()), "intern": ((), ())},
     "posix": {"fspath": (_methods("fspath"), ())},
 }
-"""By module and function, the special methods of arguments that it calls, and those of their
-entries."""
+"""For each function of a module, the special methods of arguments and of their entries that it
+calls."""
 OF_METHODS: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
     **dict.fromkeys(("index", "count", "remove", "__contains__"), (_methods("eq hash"), ())),
     **dict.fromkeys(
@@ -183,4 +184,5 @@ OF_METHODS: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
     "reverse": ((), ()),
     "copy": ((), ()),
 }
-"""For methods of built-in types, the methods they call on arguments; others may call any."""
+"""The special methods of arguments that methods of built-in types call; other methods may call
+any."""

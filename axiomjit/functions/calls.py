@@ -90,7 +90,8 @@ _COMPARING: Final = {
     **dict.fromkeys(("index", "count", "remove"), ("__eq__",)),
     "sort": ("__lt__", "__gt__"),
 }
-"""For each container method that compares entries, the special methods of entries it calls."""
+"""For each method of a container that compares entries, the special methods that it calls on
+them."""
 _KEEPING: Final = frozenset({"append", "extend", "clear", "copy"})
 """Methods of lists that do not look at an item."""
 _STORING: Final = frozenset({"append", "appendleft", "add", "insert", "setdefault", "__setitem__"})
@@ -143,7 +144,7 @@ class Calls(Operators):
             return self.call(callee, self._part_of_method(function, "__self__"), *args, **kwargs)
         if issubclass(kind, type):
             return self.make(function, args, kwargs)
-        if issubclass(kind, NativeCallable):  # it is a partial, too
+        if issubclass(kind, NativeCallable):  # a subclass of `partial`
             inner = getattr(function, "_function", None)
             if inner is None:
                 return self.library(function, args, kwargs)
@@ -212,7 +213,7 @@ class Calls(Operators):
             return copy(*args, **kwargs)
         if _is_dispatcher(function) and args:
             return self._call_dispatched(function, args, kwargs)
-        if function.__code__ is _MANAGER:  # of a generator function of the user's
+        if function.__code__ is _MANAGER:  # of a user's generator function
             inner = functools.partial(self.call, function.__wrapped__)  # type: ignore[attr-defined]
             return contextlib._GeneratorContextManager(inner, args, kwargs)
         return self.library(function, args, kwargs)
@@ -467,7 +468,7 @@ class Calls(Operators):
         kind = instance if isinstance(instance, type) else type(instance)
         mro = type.__dict__["__mro__"].__get__(kind)
         for base in mro[mro.index(after) + 1 :]:
-            if is_users(base):  # it may get such a method, or another one
+            if is_users(base):  # a later call may find a method in this class
                 known = self.outside.source_of(base)
                 known = self.outside.fixed(base, base.__name__) if known is None else known
                 self.outside.read(ClassAttribute(known, name))
@@ -483,7 +484,7 @@ class Calls(Operators):
         if self.outside.is_outside(instance) and not is_users(base):
             refuse(f"calls super().{name} of a {base.__name__}")
         held = static_attribute(base, name)
-        if isinstance(held, _UNBOUND):  # its own method of this name would be found again
+        if isinstance(held, _UNBOUND):  # `getattr` would find the overriding method again
             return self._call_of_base(instance, held, args, kwargs)
         return self.call(getattr(owner, name), *args, **kwargs)
 
@@ -588,7 +589,7 @@ def _refuse_objects(function: FunctionType, args: Any, kwargs: Any) -> None:
 
 
 def _is_hidden(function: FunctionType) -> bool:
-    """True for a library's method that a wrapper hides and that must be refused."""
+    """True for a wrapper that hides a library's method which must be refused."""
     return not users_function(function) and kind_of_call(function).kind is Kind.REFUSED
 
 

@@ -1,4 +1,4 @@
-"""Effects of a program, done in order after it, in each call; values that a call makes anew.
+"""Effects, which each call does in order after its program; objects that each call makes anew.
 
 The values of effects and the return value are one tree of results: an object that the function
 makes is made once per call, wherever it is stored or returned.
@@ -83,7 +83,7 @@ HOW: Final[Mapping[str, Callable[[Any, Any, Sequence[Any]], None]]] = {
 
 
 class Replay(Record):
-    """An effect of a program: the source of its target, and how many leaves of the tree it has."""
+    """An effect of a program: the source of its target, and the number of its leaves."""
 
     how: str
     target: Source | None

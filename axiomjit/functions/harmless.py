@@ -115,7 +115,7 @@ def _refuse(seen: str) -> NoReturn:
 
 
 class _Walk:
-    """A walk over the text of one function, whose local names hold data or known containers."""
+    """A walk over the text of a function; local names hold data or containers that are known."""
 
     def __init__(self, function: FunctionType) -> None:
         """Read the text of a function.
@@ -285,7 +285,7 @@ class _Walk:
             self._visit(node)
 
     def _walked_over(self, node: ast.expr) -> None:
-        """Visit the iterable of a loop, which must not be an array: its parts may be small."""
+        """Visit the iterable of a loop; an array is refused, since its parts may be small."""
         if not self._is_container(node):
             _refuse(f"walks over parts of an array in line {node.lineno}")
         self._iterable(node)

@@ -1,4 +1,4 @@
-"""The hooks that the copy of one function calls: for its names, and the hooks of `Calls`."""
+"""The hooks that the copy of one function calls: hooks for its names, and the hooks of `Calls`."""
 
 from __future__ import annotations
 

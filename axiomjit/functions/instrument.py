@@ -1,4 +1,4 @@
-"""Copies of functions in which all that touches the outside calls a hook.
+"""Copies of functions in which each operation on outside objects calls a hook.
 
 Reads of globals, cells, attributes and items, stores, deletions, calls, truths, iteration and
 operators become calls of hooks, as the table in `expressions.py` says. The order of
@@ -66,7 +66,7 @@ def instrumented(function: FunctionType) -> Instrumented:
             made: CodeType | NotInstrumentedError = _rewritten(code, function.__globals__)
         except NotInstrumentedError as error:
             made = error.with_traceback(None)
-        except (RecursionError, MemoryError, SystemError) as error:  # may fit into another stack
+        except (RecursionError, MemoryError, SystemError) as error:  # more stack may help
             raise NotInstrumentedError(f"its text is nested too deeply: {error}") from None
         known = _templates.keep(id(code), (code, made))
     if isinstance(known[1], NotInstrumentedError):

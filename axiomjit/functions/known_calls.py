@@ -1,7 +1,7 @@
-"""Kinds of calls: what a call of a function, class or method does beside giving its result.
+"""Kinds of calls: the side effects of a call of a function, class or method.
 
-Functions of libraries are known by themselves, not by their names: the names in `library_names` are
-looked up in the modules that the process has loaded.
+Functions of libraries are known by identity, not by name: the names in `library_names` are looked
+up in the modules that the process has loaded.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Parameter(Record):
     name: str
 
     def of(self, args: Sequence[Any], kwargs: Kwargs) -> Any:
-        """The argument given for the parameter; None if there is none."""
+        """The argument of a call for this parameter; None if the call gives none."""
         if self.place is not None and self.place < len(args):
             return args[self.place]
         return kwargs.get(self.name)
@@ -73,7 +73,8 @@ class Write(Record):
     parameter: Parameter
     flag: Parameter | None = None
     unless: object = None
-    """The value of the flag, beside None, for which the call changes nothing."""
+    """The value of the flag for which the call changes nothing; for None it changes nothing,
+    either."""
 
     def is_done(self, args: Sequence[Any], kwargs: Kwargs) -> bool:
         """True if a call with these arguments changes the argument of the parameter."""
@@ -95,10 +96,10 @@ class CallKind(Record):
     functions: tuple[Parameter, ...] | None = ()
     """Parameters that are functions, or lists of them; None if any argument may be one."""
     asks: tuple[str, ...] = ALL
-    """Special methods of arguments that a call may run; with `ALL` it may read any attribute,
-    too."""
+    """Special methods that a call may run on arguments; with `ALL` it may also read any
+    attribute."""
     asks_entries: tuple[str, ...] = ALL
-    """Special methods that a call may run of objects inside the arguments."""
+    """Special methods that a call may run on objects inside the arguments."""
     hook: tuple[str, ...] = ()
     """The equivalent hook, and its first arguments."""
     depends: Callable[[CallKind, Sequence[Any], Kwargs], CallKind] | None = None
@@ -191,7 +192,7 @@ class CallTable:
         return found[1]
 
     def ufunc(self, ufunc: np.ufunc) -> CallKind:
-        """The kind of calls of a ufunc; one made by `frompyfunc` is not kept alive."""
+        """The kind of calls of a ufunc; the table keeps no ufunc made by `frompyfunc` alive."""
         found = _of_ufunc(ufunc)
         if found.kind is not Kind.REFUSED:
             self._held.append(ufunc)
@@ -219,7 +220,7 @@ class CallTable:
                 held = vars(sys.modules[module]).get(name)
                 known = held is not None and is_library(
                     held
-                )  # a program may have put its own there
+                )  # the user's program may have replaced it
                 if known and not isinstance(held, ModuleType | np.ufunc):
                     self._held.append(held)
                     self._kinds[id(held)] = kind
@@ -244,7 +245,7 @@ def _names_of_modules() -> Iterator[str]:
 def _kinds_of_module(module: str) -> Iterator[tuple[str, CallKind]]:
     """Yield the functions of a module that are listed by name, with their kinds.
 
-    If a name comes twice, the later kind counts.
+    If a name is listed twice, the later kind counts.
     """
     names = library_names
     yield from ((name, _pure(module, name)) for name in names.PURE.get(module, "").split())
@@ -279,7 +280,7 @@ def _pure(module: str, name: str) -> CallKind:
 
 
 def _asking(module: str, name: str, kind: CallKind) -> CallKind:
-    """A kind with a function's special methods of arguments, equivalent hook, and writes."""
+    """The kind with a function's writes, its equivalent hook, and the special methods it calls."""
     found = ASKED.get(module, {}).get(name)
     if found is not None:
         kind = kind.replace(asks=found[0], asks_entries=found[1])
@@ -384,7 +385,7 @@ _OF_NUMPY: Final = CallKind(Kind.PURE, "a function of NumPy's", depends=_unless_
 
 
 def _with_outputs(function: Any, kind: CallKind) -> CallKind:
-    """A kind with the parameters for results, and with those that may be overwritten."""
+    """The kind with the parameters for results, which the call writes."""
     name = f"{module_of(function)}.{getattr(function, '__name__', '')}"
     return kind.replace(name=name, writes=_outputs(function))
 
@@ -393,8 +394,8 @@ _OUT_PLACES: Final = {"dot": 2, "concatenate": 2, "take": 3, "choose": 2, "compr
 
 
 _OUT_NAMES: Final = {"scipy.ndimage": ("output", "distances", "indices")}
-"""Names of parameters for results, by the public module of a function; elsewhere only `out` is
-one."""
+"""Names of parameters for results, by the public module of a function; in other modules only
+`out`."""
 
 
 def _outputs(function: Any) -> tuple[Write, ...]:
@@ -479,7 +480,7 @@ def _of_bound(method: MethodType, own: str) -> CallKind:
 
 def _of_ufunc(ufunc: np.ufunc) -> CallKind:
     name = f"numpy.{ufunc.__name__}"
-    if ufunc.__name__.endswith("(vectorized)"):  # one that calls a function of Python's
+    if ufunc.__name__.endswith("(vectorized)"):  # it calls a Python function
         return CallKind(Kind.REFUSED, name)
     outputs = (Write(Parameter(ufunc.nin + n, "out")) for n in range(ufunc.nout))
     return CallKind(Kind.PURE, name, writes=tuple(outputs))
@@ -545,7 +546,7 @@ def _of_instance(callee: Any, own: str) -> CallKind:
         item = kind.__name__ == "itemgetter"
         asked = ("__getitem__",) if item else ("__getattribute__", "__getattr__", "__get__")
         return CallKind(Kind.ASKS, f"operator.{kind.__name__}", asks=asked, asks_entries=asked)
-    if kind.__module__.startswith("_cython"):  # a function
+    if kind.__module__.startswith("_cython"):  # a compiled function of Cython
         return _unlisted(callee)
     if kind.__module__ == "numpy" and kind.__name__ == "_ArrayFunctionDispatcher":
         return _unlisted(callee)
@@ -606,7 +607,7 @@ def _of_method(owner: type, name: str, own: str) -> CallKind:
 
 
 def _of_array_method(owner: type, name: str) -> dict[str, Any]:
-    """The kind fields of a method of arrays or ufuncs: parameters for results, and writes."""
+    """The fields of the kind of a method of arrays or ufuncs: parameters for results, writes."""
     if issubclass(owner, np.ufunc):
         if name == "at":
             return {"kind": Kind.WRITER, "writes": (Write(Parameter(1, "a")),)}

@@ -1,4 +1,4 @@
-"""Methods of built-in types and of libraries' classes: which change their object."""
+"""The methods of built-in types and of libraries' classes that change their object."""
 
 from __future__ import annotations
 
@@ -266,7 +266,8 @@ _UNNAMED: Final[dict[str, type]] = {
 }
 """Classes whose module does not have their name."""
 _PLAIN_MODULES: Final = frozenset({"builtins", "collections", "itertools", "numpy", "operator"})
-"""Modules in whose other classes, such as iterators, special methods have their usual meaning."""
+"""Modules whose unlisted classes, such as iterators, have special methods with the usual
+meaning."""
 _FAMILY_WORDS: Final = """
     append clear eliminate_zeros extend fill itemset partition pop prune put resize set_weights
     setdiag setfield setflags sort sort_indices sum_duplicates update reset setter step
@@ -341,7 +342,7 @@ def role_of(kind: type, name: str, own: str = "") -> Role | None:
         return Role.PURE if is_generated(held) else Role.USER
     if is_generator_class(definer):
         return Role.DRAW if name in DRAWS else None
-    for base in order:  # a class that is listed decides, too, on methods that it inherits
+    for base in order:  # a listed class also decides about the methods that it inherits
         roles = _TABLE.roles(base)
         if roles is not None and name in roles and (base is not object or definer is object):
             return roles[name]
@@ -351,7 +352,7 @@ def role_of(kind: type, name: str, own: str = "") -> Role | None:
 
 
 def is_generated(function: FunctionType) -> bool:
-    """True for the `__new__` of a named tuple, whose module is made up."""
+    """True for the `__new__` of a named tuple, whose module does not exist."""
     return module_of(function).startswith("namedtuple_")
 
 
@@ -373,7 +374,7 @@ def _in_family(definer: type, name: str) -> Role | None:
 
 
 def _of_labels(name: str) -> Role | None:
-    """The role of a method of xarray's or pandas', which change their object by items only."""
+    """The role of a method of a class of xarray or pandas; only stored items change an object."""
     if _is_special(name) and name not in _LABELLED_PURE:
         return (_TABLE.roles(object) or {}).get(name)
     writes_file = name.startswith("to_") and name.removeprefix("to_") in LABELLED_FILES

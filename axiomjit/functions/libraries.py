@@ -1,4 +1,4 @@
-"""Code of libraries and code of the user's: which module defines a function or class."""
+"""The module that defines a function or class; modules are of a library or the user's."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from axiomjit.functions.library_names import FAMILIES
 HEAP: Final = 1 << 9
 """CPython's flag of classes that a class statement has made."""
 replaced_in: dict[str, Callable[[], Iterator[tuple[Any, str, Any]]]] = {}
-"""By library, a function that yields its replaced functions: owner, name and replacement of
-each."""
+"""For each library, a function that yields the owner, the name and the replacement of functions."""
 
 
 def is_library(part: Any, own: str = "") -> bool:
@@ -51,9 +50,9 @@ def _is_library(name: str, own: str) -> bool:
 
 
 def module_of(value: Any) -> str:
-    """The module of a function, class or instance; of a built-in method that of its owner.
+    """The module of a function, class or instance; for a built-in method, the module of its owner.
 
-    A decorator may give a function another `__module__`; that of its global names counts.
+    A decorator may give a function another `__module__`; the module of its global names counts.
     """
     kind = type(value)
     if kind is FunctionType:

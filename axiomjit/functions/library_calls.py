@@ -130,7 +130,7 @@ class LibraryCalls(Calls):
                 refuse(f"gives what lives on outside it to {known.name}, which may keep it")
         given = [self._askable(one, known) for one in args]
         named = {key: self._askable(value, known) for key, value in kwargs.items()}
-        if known.name.startswith("numpy.random."):  # a seed
+        if known.name.startswith("numpy.random."):  # the argument is a seed
             given = known_numbers(given)
             named = {key: known_numbers(value) for key, value in named.items()}
         return self.known.note(call_numpy(function, given, named))
@@ -161,7 +161,7 @@ class LibraryCalls(Calls):
             refuse(f"calls {known.name}, which overwrites what lives on outside it")
 
     def _askable(self, value: Any, known: CallKind) -> Any:
-        """The argument for a library's function; refuse an object whose parts it may ask for."""
+        """The argument of a library's function; refused if the function may read its parts."""
         if is_users(type(value)) and not is_plain(value):
             reads = self.outside.is_outside(value) and known.name not in _ASK_FOR_CLASSES
             if reads or known.kind is not Kind.PURE:
@@ -293,11 +293,11 @@ class LibraryCalls(Calls):
         function(*args, **kwargs)
 
     def mapping(self, value: Any) -> Any:
-        """The mapping behind `**` in a call, with traced values."""
+        """The mapping after `**` in a call, with traced values."""
         kind = type(value)
         is_dict = container_kind(kind) in (dict, defaultdict)
         if is_users(kind) and not (is_dict and not self._overrides(kind, "__iter__")):
-            # of other dicts Python reads the entries past the methods of their class
+            # Python reads the entries of other dicts without methods of their class
             return {key: self.item(value, key) for key in self.iterate(self.method(value, "keys"))}
         self.refuse_hidden(value)
         return self.outside.whole(value) if self._is_container(value) else value

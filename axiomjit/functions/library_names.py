@@ -1,4 +1,4 @@
-"""Names of the functions of Python's library and of NumPy that are known, by what a call does.
+"""Names of known functions of Python's library and of NumPy, sorted by the effects of their calls.
 
 A module is never known as a whole: a function that is not named here is not known. `known_calls`
 turns the names into a table of the functions themselves.
@@ -197,7 +197,7 @@ LABELLED_FILES: Final = frozenset(
         *("orc", "stata", "gbq", "clipboard", "html", "xml", "latex", "markdown", "iris", "cdms2"),
     }
 )
-"""The formats of methods `to_...` that write files, in these packages."""
+"""The formats of the methods `to_...` in these packages that write files."""
 DENIED: Final[dict[str, str]] = {
     "numpy.testing": """
         assert_no_warnings assert_warns break_cycles clear_and_catch_warnings
@@ -219,7 +219,7 @@ DENIED: Final[dict[str, str]] = {
 }
 """Functions in `FAMILIES` that are not pure, by module; the star stands for all."""
 DRAWING: Final = frozenset({"random_state", "rng", "seed"})
-"""Parameters of functions that draw random numbers by themselves if these are not given."""
+"""Parameters of functions; the functions draw random numbers if these parameters are not given."""
 
 REFUSED: Final[dict[str, str]] = {
     "builtins": """
@@ -290,7 +290,8 @@ IMPURE: Final[dict[str, str]] = {
 }
 """Functions whose results may differ from call to call, for equal arguments."""
 SHOWN: Final = {"builtins": "", "io": "", "posixpath": "os.path.", "ntpath": "os.path."}
-"""By module, how messages begin the names of its functions if not with the module's name."""
+"""For modules whose functions have another prefix in messages than the module's name, this
+prefix."""
 PURE_WITH: Final[dict[str, int]] = {
     **{"time.asctime": 1, "time.ctime": 1, "time.gmtime": 1, "time.localtime": 1},
     "time.strftime": 2,
@@ -312,7 +313,7 @@ WRITERS: Final[dict[str, str]] = {
     "numpy": "copyto:dst fill_diagonal:a place:arr put:a put_along_axis:arr putmask:a",
     "numpy.ma": "harden_mask:a put:a putmask:a soften_mask:a set_fill_value:a",
 }
-"""Functions that change an argument: its name, and its place if it is not the first."""
+"""Functions that change an argument: the argument's name, and its place if it is not the first."""
 
 CALLBACKS: Final[dict[str, str]] = {
     "builtins": "filter:function map:function",

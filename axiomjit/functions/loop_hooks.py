@@ -15,12 +15,7 @@ from axiomjit.base.dtypes import BOOL, FLOAT, INT, is_inexact, is_integer
 from axiomjit.base.locks import lazy_import
 from axiomjit.base.origins import user_location
 from axiomjit.base.trace_context import current
-from axiomjit.functions.appended_lists import (
-    AppendsFound,
-    LoopAppends,
-    appended_lists,
-    seal_alike,
-)
+from axiomjit.functions.appended_lists import AppendsFound, LoopAppends, appended_lists, seal_alike
 from axiomjit.functions.known_calls import kind_of_call
 from axiomjit.functions.library_calls import LibraryCalls
 from axiomjit.functions.loop_items import Items
@@ -36,7 +31,8 @@ from axiomjit.tracing.operators import node_of
 from axiomjit.tracing.tracer import Tracer
 
 SHORT: Final = 8
-"""Loops of fewer trips are followed pass by pass: the kernels of their steps may use threads."""
+"""Loops of fewer trips are followed pass by pass, since the kernels of their steps may use
+threads."""
 MANY: Final = 256
 """Loops of this number of trips or more are regions, whatever the work of a trip is."""
 MOST_ELEMENTS: Final = 2**16
@@ -78,7 +74,7 @@ class LoopHooks:
         if function is range:
             loop = Counted(body, names, (0, *ends) if len(ends) == 1 else ends)
             if self._followed(loop):
-                if name not in names[1]:  # where it is unknown, a read raises
+                if name not in names[1]:  # a read of a name without a value raises an error
                     _Shared(body, (name,)).put((loop.last,), loop.unbound)
                 return
         self._passes(body, names, self._calls.call(function, *ends))
@@ -109,7 +105,7 @@ class LoopHooks:
                     return
 
     def _asked(self, test: FunctionType, body: FunctionType, names: Names) -> Callable[[], Any]:
-        """The condition of a loop; the test is not asked after a break."""
+        """The condition of a loop; after a `break`, the test is not evaluated."""
         if not names[0]:
             return lambda: run_body(test)
         left = _Shared(body, names[:1])
@@ -167,7 +163,7 @@ class LoopHooks:
             following = current()
             if following is None or following.region is None or not is_traced(found):
                 if self._calls.truth(found) is not is_and:
-                    return not is_and  # no object is asked for its truth twice
+                    return not is_and  # the truth of an object is asked for only once
                 found = part()
                 continue
             late = lazy_import("axiomjit.tracing.control_flow")
@@ -664,7 +660,7 @@ def _counted_by_values(
     def body(_: Any, place: Any, *values: Any) -> tuple[Any, ...]:
         return _following(place, step), *trip(place, *values)
 
-    loose = [place + 1 for place in may_be_unbound]  # the index is in front
+    loose = [place + 1 for place in may_be_unbound]  # the index comes first
     carried = first, *before
     made: tuple[Any, ...] = late.trace_loop(
         None, body, carried, condition=goes_on, begins=begins, may_be_unbound=loose

@@ -1,8 +1,8 @@
-"""Write loops without `break`, `continue` and `return`: truths and branches take their place.
+"""Rewrite loops without `break`, `continue` and `return`: truths and branches take their place.
 
 | code | becomes |
 |---|---|
-| `break` | a truth that ends the loop, and nothing behind it in the trip |
+| `break` | a truth that ends the loop; the rest of the trip does not run |
 | `if v:` with a jump, then `rest` | `rest` on the side that does not jump, |
 | | or `if not t:` with it, where both sides may go on |
 | `return v` in a loop | a value, a truth and `break`; `if` behind the loops returns it |

@@ -236,7 +236,7 @@ def _jumps_removed(rewriter: Rewriter, node: Any) -> tuple[list[ast.stmt], str]:
 
 
 def _noted(rewriter: Rewriter, node: Any) -> tuple[list[ast.stmt], ...]:
-    """Note the names that an outermost loop binds only in some trips; statements around it."""
+    """The statements around an outermost loop, for names that only some of its trips bind."""
     if rewriter.depth:
         return [], []
     inside = sum(map(reads, node.body), reads(getattr(node, "test", ast.Pass())))

@@ -1,4 +1,4 @@
-"""Calls of functions that warn and log, in a traced function: effects with the line that runs."""
+"""Calls of functions that warn or log, in a traced function; each is an effect with its line."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def calling_line(level: int) -> Line:
             if not level:
                 return line_of(frame)
         frame = frame.f_back
-    return Line("sys", 1, "sys", vars(sys))  # as Python says where there is no such caller
+    return Line("sys", 1, "sys", vars(sys))  # the line that Python gives if there is no such caller
 
 
 def do_warn(target: Any, key: Any, values: Sequence[Any]) -> None:

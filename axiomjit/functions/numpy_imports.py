@@ -45,5 +45,5 @@ def _rebind_call(call: ast.Call, named: ast.expr) -> None:
         named.value = f"axiomjit.{named.value!s}"
     elif called == "__import__" and named.value == "numpy" and not (call.args[1:] or call.keywords):
         named.value, names = DROP_IN, ast.List([ast.Constant("ndarray")], ast.Load())
-        call.keywords = [ast.keyword("fromlist", names)]  # else it gives axiomjit
+        call.keywords = [ast.keyword("fromlist", names)]  # otherwise it returns axiomjit
         ast.fix_missing_locations(call)

@@ -70,7 +70,7 @@ _INDICES: Final = type(np.s_)
 
 
 def _maker_by_index(value: Any) -> Any:
-    """`np.r_`, `np.mgrid` or the like, also for that of `axiomjit.numpy`; None for others."""
+    """`np.r_`, `np.mgrid` or the like, also for those of `axiomjit.numpy`; None for others."""
     known = getattr(type(value), "stands_for", value)
     return known if any(known is one for one in (*INDEXED, *GRIDS)) else None
 
@@ -114,7 +114,7 @@ class Objects:
     """The lists to which loops append as regions; None before the first such loop."""
 
     def __init__(self, outside: Outside) -> None:
-        """Start without knowledge of objects; `outside` is that of the trace."""
+        """Start without knowledge of objects; `outside` is the `Outside` of the trace."""
         self.outside = outside
         self.known = KnownArrays(outside.wanted)
         self.identifies = False
@@ -220,7 +220,7 @@ class Objects:
         return found if not hasattr(type(found), "__get__") else getattr(owner, name)
 
     def _static(self, owner: Any, name: str) -> Any:
-        """An attribute of a class, not bound, guarded; stores of the function count."""
+        """An attribute as the class or the function has stored it, not bound; guarded."""
         for base in type.__dict__["__mro__"].__get__(owner):
             stored = self.outside.stored(base, name)
             if stored is not None:
@@ -365,7 +365,7 @@ class Objects:
         return self._static(owner, name)
 
     def _set_plainly(self, owner: Any, name: str, value: Any) -> None:
-        """Set an attribute of a built-in or library object, which must be made inside."""
+        """Set an attribute of a built-in or library object that the function has made."""
         if self.outside.is_outside(owner) and not is_plain(owner):
             refuse(f"sets or deletes the attribute {name} of a {type(owner).__name__}")
         delattr(owner, name) if value is MISSING else setattr(owner, name, value)
@@ -525,7 +525,7 @@ _SET_ANEW: Final = frozenset({"__defaults__", "__kwdefaults__"})
 _STREAMS: Final = frozenset({"stdout", "stderr", "stdin"})
 """Names of `sys` that programs may replace."""
 _CACHED: Final[Any] = vars(functools)["cached_property"]
-"""The class of cached properties that users' classes have: Python's own, not ours."""
+"""The class of Python's own cached properties, which users' classes have."""
 _FIELD: Final = type(namedtuple("_Pair", "first").first)  # type: ignore[attr-defined]
 """The class of descriptors for the fields of a namedtuple."""
 _OF_CLASSES: Final = frozenset(

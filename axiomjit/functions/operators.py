@@ -64,7 +64,7 @@ _ORDER: Final[dict[str, tuple[str, str, Callable[[Any, Any], Any]]]] = {
     "!=": ("__ne__", "__ne__", operator.ne),
 }
 _STEADY: Final = (np.ndarray, range, str, bytes, AxisValue, *BY_IDENTITY)
-"""Types of objects from outside whose guards include their contents, or that have none."""
+"""Types of objects from outside that have no contents, or whose guards compare the contents."""
 _BY_POSITION: Final = Sequence.__iter__
 """Python's method that iterates by calling `__getitem__`."""
 _CHANGEABLE: Final = (list, set, dict, deque)
@@ -219,7 +219,7 @@ class Operators(Objects):
         return writing(IN_PLACE[sign], left, given)
 
     def _change_in_place(self, name: str, left: Any, given: Any) -> Any:
-        """An in-place operator of a container that has no plain method for it."""
+        """Do an in-place operator of a container that has no equivalent method."""
         if static_attribute(type(left), name) is MISSING or not is_known_value(given):
             refuse(f"calls {name} of a {type(left).__name__}, which lives on outside it")
         getattr(self.outside.whole(left), name)(given)
@@ -272,13 +272,13 @@ class Operators(Objects):
         return plainly(self.given(left), self.given(right))
 
     def _same(self, left: Any, right: Any) -> bool:
-        """True for one object; that two from outside are not one is guarded."""
+        """True if both are one object; a guard checks that different outside objects differ."""
         outside = self.outside
         self.identifies = self.identifies or all(map(is_traced, (left, right)))
         if outside.original(left) is outside.original(right):
             return True
         if outside.source_of(left) is None and outside.source_of(right) is None:
-            return False  # the key of the call tells apart which array arguments are one
+            return False  # the key of the call says which array arguments are one object
         one, other = outside.identity_of(left), outside.identity_of(right)
         if one is not None and other is not None:
             outside.require(Distinct(one, (other,)))
@@ -411,7 +411,7 @@ class Operators(Objects):
         return shape[0] if shape else len(value)
 
     def spread(self, value: Any) -> Any:
-        """An iterator over a value that is put into a list, for which Python asks its length."""
+        """An iterator over a value that becomes a list; Python then asks for the value's length."""
         made = self.iterate(value)
         if self._special(value, "__len__") is not MISSING:
             self.length(value)

@@ -232,10 +232,10 @@ class Outside:
         self.loops = wanted.loops = {}
         self._places: dict[object, Source] = {}
         self._raw: dict[int, Any] = {}  # values of sources, by number
-        self._reads: dict[int, Any] = {}  # what was given for them
+        self._reads: dict[int, Any] = {}  # traced forms of these values, by number
         self._seen: dict[int, tuple[Any, Source]] = {}  # objects, by id
-        self._stands: dict[int, Any] = {}  # what stands for them, by id of the object
-        self._originals: dict[int, tuple[Any, Any]] = {}  # and the reverse
+        self._stands: dict[int, Any] = {}  # the representative of each object, by id of the object
+        self._originals: dict[int, tuple[Any, Any]] = {}  # the object of each representative
         self._parts: dict[int, dict[object, Any]] = {}  # stored parts, by id of the object
         self._copies: dict[int, Any] = {}  # containers that were read as a whole
         self._late: dict[int, list[tuple[str, tuple[Any, ...]]]] = {}  # changes before such a read
@@ -377,13 +377,13 @@ class Outside:
         return identity in wanted.numbers or self._is_argument(source)
 
     def _is_argument(self, source: Source) -> bool:
-        """True if a number at this source is an argument, as in a container among the arguments."""
+        """True if a number at this source is an argument, as inside a container argument."""
         if isinstance(source, Argument):
             return not source.is_static
         if isinstance(source, Item | Attribute):
             whole = self._raw[source.of.number]
             if isinstance(source, Attribute) and isinstance(whole, deque):
-                return False  # its longest length
+                return False  # `maxlen` of a deque
             kind: Any = type(whole)
             opened = form_of(kind) if isinstance(source, Attribute) else is_container(whole)
             if kind is SimpleNamespace or (opened and cannot_be_hashed(whole)):

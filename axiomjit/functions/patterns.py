@@ -17,7 +17,7 @@ patterns; "p of t[0]" stands for the conditions of p on t[0].
 | | `(t := _aj_entries(v, u[0])) is not None`, p of t[0], `t := (_aj_rest(v, u[0]),)` |
 | `C(p, a=q)` | `(t := _aj_attributes(v, C, 1, ("a",))) is not None`, p of t[0], q of t[1] |
 
-Values are held in tuples, which are true. Names are bound where the entire pattern has held.
+Values are held in tuples, which are true. Names are bound when the entire pattern has matched.
 """
 
 from __future__ import annotations
@@ -41,10 +41,11 @@ class Patterns:
         self._subject = rewriter.temporary(at)
         self._names: dict[str, Read] = {}
         self.held: list[ast.expr] = [self._subject(STORE)]
-        """The temporaries, the subject's first: it is true until a case is chosen."""
+        """The temporaries, the subject first: the subject's temporary is true until a case is
+        chosen."""
 
     def case(self, node: Any) -> tuple[ast.expr, dict[str, Read]]:
-        """Return the condition of a case without its guard, and what its names are bound to."""
+        """Return the condition of a case without its guard, and the values that its names get."""
         self._names = {}
         tests = self._tests(node, _part(self._subject, 0, node))
         return all_of([self._subject(LOAD), *tests], node), self._names
@@ -130,7 +131,7 @@ class Patterns:
         return [*tests, test, *self._inner(parts, each)]
 
     def _item(self, at: Any, value: Read, place: int, behind: int) -> ast.expr:
-        """Return the code of the item at `place`, or `behind` items before the end if not 0."""
+        """Return the code of item `place`, or of the item `behind` from the end if not 0."""
         key: ast.expr = constant(place, at)
         if behind:
             length = self._rewriter.hook("length", at, value())

@@ -1,4 +1,4 @@
-"""`np.apply_along_axis` in a traced function: the function of a row is followed once for all.
+"""`np.apply_along_axis` in a traced function: the function of a row is traced once for all rows.
 
 A few rows are followed one by one, as in NumPy. For more, the function is followed with one row
 that stands for all, if it does nothing but compute: then the results of all rows are the same
@@ -93,7 +93,7 @@ def _result(calls: Any, function: Any, args: Any, kwargs: Any, row: Tracer) -> N
 
 
 def _one_by_one(call: Callable[[Any], Node], rows: Any, lengths: Sequence[int]) -> Node:
-    """The results of all rows, behind the dimensions of the rows."""
+    """The results of all rows; the dimensions of the rows come first."""
     found = [call(rows[(*place, ...)]) for place in np.ndindex(*lengths)]
     first = found[0]
     if any((one.dtype, one.shape) != (first.dtype, first.shape) for one in found):
@@ -128,10 +128,10 @@ def _all_at_once(call: Callable[[Any], Node], rows: Any, watched: _Watched) -> N
 
 
 class _Watched:
-    """The state that a function could change, stored before it is followed once for many calls.
+    """The state that a function of a row could change, stored before the trace for all rows.
 
     Raises:
-        NeedsValuesError: it holds or gets an object that it may change unseen.
+        NeedsValuesError: the function holds or gets an object that it may change unnoticed.
     """
 
     def __init__(self, calls: Any, rows: Tracer, *given: object) -> None:
@@ -179,7 +179,8 @@ class _Watched:
         """Refuse a function of a row that has done more than to compute.
 
         Raises:
-            NeedsValuesError: it has written, drawn, warned, or asked for the values of a row.
+            NeedsValuesError: the function has written, drawn, warned, or asked for the values of a
+                row.
         """
         following = current()
         assert following is not None
@@ -192,7 +193,7 @@ _UNCHANGED: Final = (*(BuiltinFunctionType, ModuleType, np.ufunc, type(np.sum), 
 
 
 def _is_unchanged(value: Any) -> bool:
-    """True for objects that a function cannot change unseen."""
+    """True for objects that a function cannot change unnoticed."""
     kind = type(value)
     return issubclass(kind, _UNCHANGED) or (issubclass(kind, type) and not is_users(value))
 

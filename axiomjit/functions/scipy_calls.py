@@ -38,7 +38,7 @@ def call_scipy(
     Raises:
         NeedsValuesError: the call makes an object that keeps traced arrays, or gets an object with
             parts that no step can follow.
-        UnsupportedError: as `call_externally`, or the call may overwrite arrays of the caller's.
+        UnsupportedError: as `call_externally`; or the call may overwrite arrays of the caller.
     """
     steps = lazy_import("axiomjit.tracing.external_calls")
     if isinstance(function, type):

@@ -19,14 +19,14 @@ _FORTRAN: Final = tuple(
 )
 """Modules of functions that f2py has wrapped: those of BLAS and LAPACK."""
 _WRAPPERS: Final = ("uarray", "_cython")
-"""Modules of the classes of functions that are made by uarray and by Cython."""
+"""The modules that define the classes of functions made by uarray and by Cython."""
 _BRACKETS: Final = str.maketrans("", "", "[]() ")
 OF_DTYPES: Final = frozenset({"find_best_blas_type", "get_blas_funcs", "get_lapack_funcs"})
 """Functions of `scipy.linalg` that read the dtypes of arrays, and no elements."""
 
 
 def module_name(value: Any) -> str:
-    """The module of a function or class, or that of another object's class; no user code runs."""
+    """The module of a function or class, or of the class of another object; no user code runs."""
     if is_fortran(value):
         return "scipy.linalg." + ("blas" if _holds("scipy.linalg.blas", value) else "lapack")
     kind: Any = type(value)
@@ -98,7 +98,7 @@ def fortran_writes(function: Any) -> Iterator[tuple[int, str, int | None, str]]:
     words = str(function.__doc__).split()
     results, _, call = str(function.__doc__).partition("\n")[0].partition(" = ")
     names = call.partition("(")[2].translate(_BRACKETS).split(",")
-    stored = set(results.split(","))  # and those of which a result is said to have the storage
+    stored = set(results.split(","))  # parameters whose storage a result has, by the docstring
     stored |= {name for name, said in zip(words, words[1:], strict=False) if said == "storage"}
     for place, name in enumerate(names):
         flag = f"overwrite_{name}"

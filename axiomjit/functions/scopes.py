@@ -13,7 +13,8 @@ from types import CodeType
 from typing import Any, Final, Literal
 
 Kind = Literal["local", "cell", "global"]
-"""`local` names belong to the function or to one inside, `cell` names to an enclosing one."""
+"""`local` names belong to the function or to an inner function, `cell` names to an enclosing
+one."""
 _COMPREHENSIONS: Final = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _DEFINITIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _INLINED: Final = sys.version_info >= (3, 12)
@@ -21,7 +22,7 @@ _INLINED: Final = sys.version_info >= (3, 12)
 
 
 class Scope:
-    """Names of one function, or comprehension, among those around it.
+    """The names of one function or comprehension; `up` is the scope around it.
 
     Private names are compared as they are in the code, with the name of their class in front.
     """
@@ -61,7 +62,7 @@ class Scope:
 
 
 def mangled(name: str, owner: str | None) -> str:
-    """Return a name as the code has it, private ones with the name of the class in front."""
+    """Return a name as the code has it; a private name has the name of its class in front."""
     if owner is None or not name.startswith("__") or name.endswith("__") or "." in name:
         return name
     plain = owner.lstrip("_")
@@ -146,7 +147,7 @@ def _names(body: Iterable[ast.AST]) -> tuple[set[str], set[str], set[str]]:
 
 
 def _evaluated_outside(node: Any) -> list[ast.expr]:
-    """Return the parts of a definition that are evaluated where it stands."""
+    """Return the parts of a definition that the scope around it evaluates, such as defaults."""
     marks = getattr(node, "decorator_list", [])
     if isinstance(node, ast.ClassDef):
         return [*marks, *node.bases, *(keyword.value for keyword in node.keywords)]
@@ -155,7 +156,7 @@ def _evaluated_outside(node: Any) -> list[ast.expr]:
 
 
 def _named(node: ast.AST) -> list[str]:
-    """Return the names that a node itself binds, its children left out."""
+    """Return the names that a node itself binds, without those that its children bind."""
     if isinstance(node, ast.Import | ast.ImportFrom):
         return [(alias.asname or alias.name).partition(".")[0] for alias in node.names]
     if isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name:

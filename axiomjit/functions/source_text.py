@@ -1,13 +1,15 @@
 """Syntax trees of functions, matched to the code that runs.
 
-The text of a file may be another one than was compiled, so a tree counts only if compiling it gives
-the code of the function, all fields of it and of the code inside, except for the name of the file.
-Three texts are tried in turn: the lines of the function, within stubs named as in `co_qualname`;
-the statement of the module that has these lines; the whole file. The first two are compiled beside
-imports that the code shows: `import np` anywhere in a module changes how `np.f()` is compiled.
+The file may have changed since it was compiled. So a tree is used only if compiling it gives the
+code of the function: all fields of this code and of the code inside it, except the file's name.
+Three texts are tried in turn: the lines of the function, inside stubs of the classes and functions
+that `co_qualname` names; the statement of the module that has these lines; the whole file. The
+first two texts are compiled with the imports that the code needs: an `import np` anywhere in a
+module changes the code of `np.f()`.
 
 Lines are counted from the first one of the compiled text. `Definition.shift` is the distance to the
-lines of the file: to fill it with empty lines takes longer than to compile a small function.
+lines of the file; empty lines in front of the text would take longer to parse than a small
+function.
 """
 
 from __future__ import annotations
@@ -49,17 +51,17 @@ _files = BoundedTable[str, "tuple[int, _File | None]"]()
 
 
 class Definition(Record):
-    """The definition of a function, which nobody else has: its owner may change it."""
+    """The definition of a function; the tree is not shared, so the caller may change it."""
 
     node: Function
     owner: str | None
     """The class whose name is put before private names."""
     shift: int
-    """To be added to the lines of the node."""
+    """The number to add to the line numbers of the node, to get lines of the file."""
 
 
 def read_text(function: FunctionType) -> None:
-    """Read the file of a function now: it may be another one later."""
+    """Read the file of a function now, since the file may change later."""
     linecache.getlines(function.__code__.co_filename, function.__globals__)
 
 
@@ -78,7 +80,7 @@ def text_of(function: FunctionType) -> str | None:
 
 
 def tell_text(code: CodeType, text: str) -> None:
-    """Let a code object that came without its file have the lines of its definition."""
+    """Store the lines of the definition of a code object that came without its file."""
     before = ["\n"] * (code.co_firstlineno - 1)
     _told.keep(id(code), (code, [*before, *text.splitlines(keepends=True)]))
 
@@ -98,7 +100,7 @@ def _file_lines(code: CodeType, names: dict[str, Any]) -> list[str]:
 def find_definition(code: CodeType, names: dict[str, Any]) -> Definition | None:
     """Return the definition of a function in a tree of its own; None if no text compiles to it.
 
-    Raises one of `FAULTS` if the text is nested too deeply, for the stack that is left or at all.
+    Raises one of `FAULTS` if the text is nested too deeply for the compiler or for the free stack.
     """
     known = _trees.get(id(code))
     if known is not None and known[0] is code:
@@ -178,7 +180,7 @@ def _first_function(text: str, code: CodeType) -> Function | None:
 
 
 def _def_texts(code: CodeType, lines: list[str]) -> Iterator[tuple[str, int]]:
-    """Texts that may be the definition, each with the shift of its lines."""
+    """Texts that may be the definition of a function, each with the shift of its lines."""
     first = code.co_firstlineno - 1
     indent = _indent(lines[first])
     tried = 0
@@ -201,7 +203,7 @@ def _last_line(code: CodeType) -> int:
 
 
 def _lambda_texts(code: CodeType, lines: list[str]) -> Iterator[tuple[str, int]]:
-    """Texts that may be the definition: from each `lambda` of its line to the end of its body."""
+    """Texts that may be a lambda's definition; each begins at a `lambda` of the first line."""
     last, stop = _end(code)
     if not 0 < last <= len(lines):
         return
@@ -238,7 +240,7 @@ def _starts(node: Function) -> tuple[str, int]:
 def _within_stubs(
     node: Function, code: CodeType, names: list[str]
 ) -> tuple[ast.Module, int, str | None]:
-    """Return the definition in stubs of its enclosing scopes, their number, and the inmost class.
+    """Return the definition in stubs of its enclosing scopes, their number, the innermost class.
 
     An enclosing function binds the names that are free in the code.
     """
@@ -271,7 +273,7 @@ def _within_stubs(
 
 
 def _code_at(whole: CodeType, depth: int) -> list[CodeType]:
-    """Return the code objects within this number of others."""
+    """Return the code objects at this depth of nesting inside a code object."""
     level = [whole]
     for _ in range(depth + 1):
         level = [part for one in level for part in one.co_consts if isinstance(part, CodeType)]
@@ -310,7 +312,7 @@ def is_same(made: CodeType, code: CodeType, shift: int) -> bool:
 
 
 def _same_lines(made: CodeType, code: CodeType, shift: int) -> bool:
-    """True if they differ in columns alone, which `python -X no_debug_ranges` leaves out."""
+    """True if both differ only in columns, which `python -X no_debug_ranges` leaves out."""
     if _fields(made)[:-1] != _fields(code)[:-1] or _has_columns(made) == _has_columns(code):
         return False
     old = [(start, end, line) for start, end, line in code.co_lines()]
@@ -336,8 +338,9 @@ def _same_constant(one: object, other: object) -> bool:
 def _imported_names(code: CodeType) -> list[str]:
     """Return the names in a code object that its file may import.
 
-    Python compiles `name.f()` as a method call, but for an imported name as a read of an attribute
-    and a call. So a name with a method call is not imported; one with attribute reads alone may be.
+    Python compiles `name.f()` as a method call; for an imported name, it compiles a read of an
+    attribute and a call. So a name with a method call is not imported; a name that has only
+    attribute reads may be imported.
     """
     read: set[str] = set()
     called: set[str] = set()
@@ -348,7 +351,7 @@ def _imported_names(code: CodeType) -> list[str]:
 
 
 _CODE: Final = {name: number for name, number in dis.opmap.items() if number < 256}
-"""The instructions of code, without those that only compilers use."""
+"""The instructions of a code object, without those that only compilers use."""
 _READS: Final = {
     _CODE.get(name)
     for name in ("LOAD_GLOBAL", "LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_DEREF", "LOAD_NAME")
@@ -396,7 +399,7 @@ def _has_rebound_imports(code: CodeType) -> bool:
 
 
 def _rewrite_asserts(module: ast.Module, text: str, code: CodeType) -> bool:
-    """Change statements `assert` as pytest does in modules of tests, if the code shows that."""
+    """Rewrite `assert` as pytest does in modules of tests, if the code was compiled so."""
     if not _has_rewritten_asserts(code):
         return False
     pytest: Any = imported("_pytest.assertion.rewrite")
@@ -429,7 +432,7 @@ class _File:
 
 
 def _in_file(code: CodeType, lines: list[str], names: list[str]) -> Definition | None:
-    """Return the definition from the statement of the module that has it, or the whole file."""
+    """Return the definition, from a statement of the module or from the whole file."""
     text, is_rebound = "".join(lines), _has_rebound_imports(code)
     key, stamp = code.co_filename, hash((text, is_rebound))
     if key not in _files or _files[key][0] != stamp:

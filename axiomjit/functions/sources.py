@@ -184,7 +184,7 @@ class Attribute(Part):
                 return MISSING
         if type(held) is GetSetDescriptorType and isinstance(whole, deque):
             return held.__get__(whole)
-        if held is MISSING and type(whole).__flags__ & _HEAP:  # asking for `__dict__` makes one
+        if held is MISSING and type(whole).__flags__ & _HEAP:  # a read of `__dict__` would make one
             try:
                 return object.__getattribute__(whole, key)
             except AttributeError:
@@ -214,7 +214,7 @@ _FUNCTIONS: Final = (FunctionType, MethodType, BuiltinFunctionType, MethodWrappe
 
 
 class FunctionPart(Part):
-    """The code or the defaults of a function, which can be replaced; the object of a method."""
+    """The code or the defaults of a function, which can be replaced; or the object of a method."""
 
     __slots__ = ()
 

@@ -53,7 +53,8 @@ class Rewriter(Expressions):
             inner = ast.Expr(node, **place)
         else:
             node.returns = None
-            # The line of the first one is that of the code; the factory is never called.
+            # The code starts at the line of the first decorator; the factory around it is never
+            # called.
             node.decorator_list = [constant(None, mark) for mark in node.decorator_list[:1]]
             if not _LOOPS.isdisjoint(map(type, ast.walk(node))):
                 self.reads = lazy_import("axiomjit.functions.loop_statements").reads(node)
@@ -107,7 +108,7 @@ class Rewriter(Expressions):
             return self._assign(placed(ast.Assign([target], node.value), node))
         if isinstance(target, ast.Name):
             target.id = self.mangle(target.id)
-            node.annotation = constant(None, node)  # it still makes the name local
+            node.annotation = constant(None, node)  # the annotation still makes the name local
             return node
         parts = (
             [target.value, target.slice] if isinstance(target, ast.Subscript) else [target.value]
@@ -303,7 +304,7 @@ class Rewriter(Expressions):
         return node
 
     def _decorator(self, node: ast.expr) -> ast.expr:
-        """Return a decorator that Python evaluates at its place, and that a hook calls."""
+        """Return a decorator that Python evaluates at its place, and whose call is a hook."""
         names = [placed(ast.arg(PREFIX + name, None, None), node) for name in ("function", "by")]
         loads = [placed(ast.Name(name.arg, LOAD), node) for name in names]
         defaults = [self.expression(node)]

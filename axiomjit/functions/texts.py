@@ -68,7 +68,7 @@ class Text(Composed, Represents):
         return (self._how,), self._parts
 
     def example(self) -> str:
-        """The text of values of the same types."""
+        """The text for example values of the same types."""
         return _MAKERS[self._how](*map(_example, self._parts))
 
     @staticmethod
@@ -140,7 +140,7 @@ def known(value: Any) -> Any:
 
 
 def _example(value: Any) -> Any:
-    """An example of equal type for a value that only the running program knows."""
+    """An example value of the same type, for a value that only the running program knows."""
     kind = type(value)
     if kind is Text:
         return value.example()

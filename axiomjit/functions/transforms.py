@@ -42,7 +42,7 @@ class Transform:
 
 
 def innermost(function: Any) -> Any:
-    """The user's function that transforms and compiled functions are made of."""
+    """The user's function inside transforms and compiled functions."""
     while isinstance(function, Transform | NativeCallable):
         name = "function" if isinstance(function, Transform) else "_function"
         inner = getattr(function, name, None)
@@ -61,7 +61,7 @@ FORMS: Final[dict[int, Form]] = {}
 
 
 def has_form(form: Form) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorate a public function whose calls a trace answers by a form; it is never freed."""
+    """Decorate a public function: in a trace, `form` answers its calls; it is never freed."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         FORMS[id(function)] = form

@@ -69,7 +69,7 @@ def nothing_changes(function: Any, arguments: Sequence[object]) -> Iterator[None
 
 
 def _first_difference(one: Any, other: Any) -> list[object]:
-    """The step to the first part that differs, if its name is known."""
+    """A list with the name of the first part that differs; empty if the name is unknown."""
     pairs = zip(one, other, strict=False) if type(one) is type(other) is list else ()
     return next(([a[0]] for a, b in pairs if a != b and type(a[0]) is str), [])
 
@@ -92,7 +92,7 @@ def _state(value: Any) -> object:
     if type(value) is bytearray:
         return bytes(value)
     if type(value).__module__ == "itertools":
-        with suppress(TypeError):  # it cannot be copied
+        with suppress(TypeError):  # the iterator cannot be copied
             return repr(value.__reduce__()) if type(value).__name__ in ("count", "cycle") else None
     return [
         (step if type(step) in (str, int) else id(step), id(part)) for step, part in _parts(value)
@@ -105,7 +105,7 @@ def _has_memory(array: np.ndarray) -> bool:
 
 
 _MEMORY: Final = (type(None), bytes, bytearray, memoryview, mmap.mmap)
-"""Types of the owners of an array's memory; that of None is for memory the array allocated."""
+"""Types of the owners of an array's memory; NoneType if the array has allocated its own memory."""
 
 
 def _generator_state(value: Any) -> object:
@@ -140,7 +140,7 @@ def _held(value: Any) -> Steps:
     for base in filter(is_users, type(value).__mro__):
         for name, held in list(vars(base).items()):
             if type(held) is MemberDescriptorType:
-                with suppress(AttributeError):  # it has no value
+                with suppress(AttributeError):  # the slot has no value
                     yield name, held.__get__(value)
 
 
@@ -157,7 +157,7 @@ def _of_function(function: FunctionType) -> Steps:
 
 
 def _of_cell(cell: CellType) -> Steps:
-    with suppress(ValueError):  # it is empty
+    with suppress(ValueError):  # the cell is empty
         yield "contents", cell.cell_contents
 
 

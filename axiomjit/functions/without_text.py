@@ -1,7 +1,7 @@
-"""Functions without text: traced with their own byte code, if it stores nothing outside.
+"""Functions without text: traced with their own byte code, if this code stores nothing outside.
 
-A copy of such a function has other names: each callable is traced as a call of a hook, and what the
-copy reads of the outside has sources and guards. It gets no object of a user's class.
+The copy of such a function has other global names: its callables are hooks, and outside values that
+it reads have sources and guards. Objects of the user's classes are refused.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def copy_without_text(calls: Any, function: FunctionType, names: Names) -> Funct
         names: Reads its names.
 
     Raises:
-        NeedsValuesError: its code stores outside, or uses what is not known.
+        NeedsValuesError: the code stores outside, or uses an object of an unknown kind.
     """
     shown = f"has code without text ({function.__name__}), which"
     space: dict[str, Any] = {"__name__": function.__globals__.get("__name__"), "__builtins__": {}}

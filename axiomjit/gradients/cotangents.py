@@ -83,7 +83,7 @@ class Cotangent(Record):
         return builder.elementwise(WHERE, _any_of(self.within), self.value, zero)
 
     def replaces(self, rest: Cotangent | None) -> bool:
-        """True if this cotangent of a part belongs where the last write into `rest` put zeros."""
+        """True if the last write into `rest` put zeros into the part of this cotangent."""
         return rest is not None and self.place is not None and _is_zeroed(rest.value, self.place)
 
     def onto(self, rest: Node) -> Cotangent:

@@ -1,8 +1,8 @@
 """The pullbacks of `numpy.linalg`; operands may be stacks of matrices.
 
-The adjoint is taken for the inner product Re(conj(a) b). The formulas are those of M. Giles ("An
+The adjoint is taken for the inner product Re(conj(a) b). The formulas are those of Giles ("An
 extended collection of matrix derivative results", 2008) with conjugates, and, for the
-pseudoinverse, those of G. Golub and V. Pereyra (1973). If a function reads only one triangle of its
+pseudoinverse, those of Golub and Pereyra (1973). If a function reads only one triangle of its
 operand, the gradient is zero outside that triangle.
 """
 

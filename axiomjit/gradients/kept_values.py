@@ -163,7 +163,7 @@ class _Walk:
         if (node.primitive is GATHER and k == 0) or (self._first_only and base is not state):
             return None
         child, index, extents = node.operands[k], node.maps[k], node.extents
-        if isinstance(node, Given):  # all of it, whatever the derivative does with it
+        if isinstance(node, Given):  # a given derivative may read the entire value
             index, extents = identity(len(child.shape)), child.shape
         for view in views:
             index = compose(view, index)

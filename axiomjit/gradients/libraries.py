@@ -110,7 +110,7 @@ def _of_call(
         if isinstance(made, Refused):
             return made
         nodes = derive([(made.node, g.cast_to(made.node).settled())], op.operands)
-        numbers = {op.operands[k]: k for k in wanted}  # of operands that are one node, the last
+        numbers = {op.operands[k]: k for k in wanted}  # the last of equal operands
         return {k: Cotangent(nodes[node]) for node, k in numbers.items()}
     if evaluate.part is not None:
         options["part"] = evaluate.part
@@ -123,7 +123,7 @@ def _of_call(
 def _of_probed(
     op: Op, probed: ProbedCall, part: int | None, g: Cotangent, wanted: Wanted
 ) -> Contributions | Refused:
-    """The operands' cotangents by a user's pullback, if probing gave the function's results."""
+    """The operands' cotangents by a user's pullback, for a call whose results a probe inferred."""
     call = probed.call
     rule = _GIVEN.get(call.function) if _is_hashable(call.function) else None
     if rule is None:

@@ -64,7 +64,7 @@ def in_its_body(node: Node, rule: GivenRule) -> Node:
 
 
 def kept_regions() -> dict[Any, Any]:
-    """For values after a region of this trace, equal values after a region that keeps states."""
+    """For each value after a region, the equal value after a form of it that keeps states."""
     following = current()
     return {} if following is None else following.kept
 

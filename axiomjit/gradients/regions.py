@@ -95,7 +95,7 @@ def of_region(
         return Refused(f"a loop or branch whose adjoint has {error.reason}")
     except UndecidedError as error:
         return Refused(f"a loop whose adjoint compares lengths that differ in its trips: {error}")
-    finally:  # what may fail in a body of the adjoint runs where the adjoint reads it
+    finally:  # steps of the adjoint that may fail run only in its body
         del following.may_fail[failing:]
 
 
@@ -143,7 +143,7 @@ class _OfRegion:
         return Saved(node.dtype, SAVE, None, *parts, number=-self.number())
 
     def outside(self, nodes: Sequence[Node]) -> tuple[Node, ...]:
-        """Nodes of a body as nodes outside; they depend only on inputs that no trip changes."""
+        """Nodes of a body, made outside of it; they depend only on inputs that no trip changes."""
         return tuple(rebuilt(nodes, self.stands_for))
 
     def instance(self, body: Graph, lengths: Mapping[Symbol, Dim]) -> dict[int, Node]:

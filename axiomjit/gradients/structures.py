@@ -109,7 +109,7 @@ def _overwritten(op: Op, g: Node, wanted: Wanted) -> Contributions:
         found[0] = Cotangent(_written(op, g, zero))
     if 1 in wanted:
         there = _at(op, g)
-        if len(op.operands) > 2 and extents:  # of several values at one position the last one stays
+        if len(op.operands) > 2 and extents:  # the last value at a position remains
             number = positions_along(extents, range(op.rank))
             count = builder.as_node(product(extents), "a gradient")
             none = builder.broadcast_to(builder.cast(builder.strong(count), INT), g.shape)

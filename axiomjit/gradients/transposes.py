@@ -201,7 +201,7 @@ def mask_of_reads(index: IndexMap, extents: Shape, shape: Shape) -> Node | None:
 
 
 def seen_by(mask: Node, index: IndexMap, extents: Shape, shape: Shape) -> Node:
-    """The mask of an operand's elements, from a mask of the points that read by a plain map.
+    """The mask of an operand's elements, from a mask of the points; a plain map reads the operand.
 
     If several points read an element, the mask of one of these points is taken. Elements that no
     point reads are False.

@@ -145,7 +145,7 @@ def _is_word(length: Dim) -> bool:
     """True if a length fits into 64 bits; only huge integer arguments do not."""
     try:
         value = current_scope().value(length)
-    except (KeyError, TraceError):  # a length of an axis
+    except (KeyError, TraceError):  # the length of an axis may be unknown
         return True
     return -(2**63) <= value < 2**63
 

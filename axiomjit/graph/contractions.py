@@ -168,7 +168,7 @@ def _covers(function: Affine, length: Dim, extents: Sequence[Dim]) -> bool:
         return False
     if not function.terms:
         return length.constant == 1
-    reach = dim(0)  # the last index written, without a gap before it
+    reach = dim(0)  # all indices up to this one are written
     for k, factor in sorted(function.terms, key=lambda term: term[1].constant or 0):
         step = factor.constant
         if step is None or (reach.constant is None and step != 1):

@@ -342,7 +342,7 @@ def _contract(op: Op, reads: Sequence[Array], extents: tuple[int, ...]) -> Array
     several = len(reads) > 2
     operands: list[Any] = []
     for value, index in zip(reads, op.maps, strict=True):
-        # With several operands, each takes part only in dimensions along which it differs.
+        # If there are more than two operands, each gets only dimensions along which it differs.
         own = [k for k in every if not several or k in iterators_of(index) or extents[k] == 0]
         part = value[tuple(slice(None) if k in own else 0 for k in every)]
         operands += [part.astype(state, copy=False), own]

@@ -365,7 +365,7 @@ def bits_of(words: Node, dtype: DType) -> Node:
 
 
 def stored(node: Node) -> Node:
-    """The node, or a copy if the node has no memory, as a broadcast number."""
+    """The node; a copy if the node has no memory, for instance if it is a broadcast number."""
     base = base_of(node)
     has_memory = isinstance(base, Op | Constant) or (isinstance(base, Input) and not base.weak)
     return node if has_memory else builder.elementwise(COPY, node)

@@ -189,7 +189,7 @@ def true_positions(mask: Node) -> tuple[Node, ...]:
     """
     rank, length = len(mask.shape), data_dependent_length(current_scope(), mask)
     extents = (dim(rank), length, *mask.shape)
-    # a library operation sees repeated elements once
+    # a library operation reads repeated elements only once, so these need a copy
     seen = view_map(mask)
     plain = seen is not None and not is_view(seen[0])
     once = mask if plain else builder.elementwise(COPY, mask)

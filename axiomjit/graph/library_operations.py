@@ -171,7 +171,7 @@ def _multiply_stacks(operands: OperandArrays, labels: Labels, out: np.ndarray) -
 
 
 class _Reshaped(Record):
-    """A transpose, then a reshape of an array; None leaves the step out."""
+    """A transpose of an array, then a reshape; a step that is None is left out."""
 
     axes: tuple[int, ...] | None
     shape: tuple[int, ...] | None
@@ -283,7 +283,7 @@ def _direct_product(operands: OperandArrays, labels: Labels) -> Callable[..., np
     if len(left) <= 2 and len(right) <= 2:
         return np.dot if {*left} & {*right} == {left[-1]} == {right[0]} else None
     if min(len(left), len(right)) <= 2 and _are_small(operands, labels):
-        return None  # dimensions are merged
+        return None  # a product of merged dimensions is faster
     if _is_matmul(left, right):
         return np.matmul
     return _swapped_matmul if _is_matmul(right, left) else None
@@ -353,7 +353,7 @@ def _draw(method: str, operands: OperandArrays, labels: Labels, out: np.ndarray)
 
 
 def _print(operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
-    """Print the text in the second operand, then the first operand, and copy that to `out`."""
+    """Print the text in the second operand, then the first operand; copy the first one to `out`."""
     values, text = operands
     out[...] = _along_labels(values, labels[0], out.ndim + 1)[..., 0]
     print(f"{text.tobytes().decode()}{out}")
@@ -550,14 +550,14 @@ MATRIX_PRODUCT: Final = LibraryOperation(
     additions=_product_cost,
     direct_function=_direct_product,
 )
-"""A matrix product; graphs have none, passes replace sums of products by it."""
+"""A matrix product; front ends make none, but passes replace sums of products by it."""
 CONVOLUTION: Final = LibraryOperation(
     *("convolution", 2, multiply_windows, "", frozenset({"f4", "f8", "c8", "c16"})),
     additions=_product_cost,
     reads_each_once=False,
     parts=in_blocks,
 )
-"""A convolution, which passes make of sums of products of windows and the second operand."""
+"""A convolution by the second operand; passes replace sums of products of windows by it."""
 MATRIX_PRODUCTS: Final = LibraryOperation(
     *("matmul", 2, _multiply_stacks, "", NUMBERS),
     additions=_product_cost,

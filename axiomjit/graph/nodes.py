@@ -148,7 +148,7 @@ class Input(Node):
 
 
 class Scalar(Node):
-    """A number written in the program; its key are the bits, which distinguish -0.0 and NaNs."""
+    """A number written in the program; its key has the bits, which distinguish -0.0 and NaNs."""
 
     value: np.generic
     is_weak: bool
@@ -227,7 +227,7 @@ class Op(Node):
     @property
     def weak(self) -> bool:
         """True if the value is a Python number: arithmetic of Python numbers, or a random draw."""
-        # With a stack, leaves before ops: no recursion on long chains, and an early exit.
+        # A stack avoids recursion on long chains; leaves are checked first, to finish early.
         seen: set[Node] = set()
         stack: list[Op] = [self]
         while stack:
@@ -339,7 +339,7 @@ def post_order(
     stack = [*reversed(outputs)]
     while stack:
         node = stack[-1]
-        if node in opened:  # its operands are found
+        if node in opened:  # all its operands are in `found`
             found[stack.pop()] = None
         else:
             opened.add(node)

@@ -68,8 +68,8 @@ class Primitive(Record):
 
     `weight` is the cost in additions, `bools` the form for bools if it differs. On CPUs that cannot
     divide vectors of 64-bit integers, LLVM does not vectorise a loop that has the operation in one
-    of the dtypes `scalar`. `chooser` is the position and the dtype of an operand that selects
-    another operand. A primitive without ufunc has the dtypes of the ufunc `like`. Results may
+    of the dtypes `scalar`. `chooser` has the position and the dtype of the operand that selects one
+    of the other operands. A primitive without ufunc has the dtypes of the ufunc `like`. Results may
     differ from NumPy's by up to `ulps` units in the last place, including NumPy's own errors. The
     runtime implements an `elementary` function by many operations.
     """
@@ -134,7 +134,7 @@ class Primitive(Record):
         if self.loop is None:
             return self.source.format(*operands, dtype=cast_name(result))
         of_complex = codes[0] in COMPLEXES and self.name in COMPLEX_CALLS
-        if of_complex or len(set(codes)) > 1:  # the latter compares signed with unsigned integers
+        if of_complex or len(set(codes)) > 1:  # signed compared with unsigned integers
             return f"{self.name}({', '.join(operands)})"
         source = self.bools if self.bools is not None and codes[0] == "b1" else self.source
         if codes[0] == "f2":
@@ -153,7 +153,7 @@ NUMBER: Final = Primitive("number", 1, np.array, "{0}", weight=0)
 PACK: Final = Primitive("pack", 1, partial(np.array, order="C"), "{0}")
 """A copy that is always stored, in C order without gaps, so that its dimensions can be merged."""
 MERGED: Final = PACK.replace(name="merged")
-"""A PACK that only merging of dimensions needs, not the user; `elide_copies` removes it."""
+"""A PACK that only the merging of dimensions needs; `elide_copies` removes it if possible."""
 PACKS: Final = (PACK, MERGED)
 ANY_NUMBER: Final = -1
 SAVE: Final = Primitive("save", 1, np.array, "{0}")

@@ -395,7 +395,7 @@ def _selected_state(extreme: UfuncFold, dtype: DType) -> tuple[Node, ...]:
         one, two = (elementwise(row["isnan"], node) for node in (value, other))
         better = elementwise(row["logical_or"], better, elementwise(row["greater"], two, one))
         tie = elementwise(row["logical_or"], tie, elementwise(row["logical_and"], one, two))
-        if is_complex(dtype):  # a NaN in one part: the other part is compared
+        if is_complex(dtype):  # if one part is NaN, the other part is compared
             number = elementwise(row["logical_not"], one)
             better = elementwise(row["logical_and"], better, number)
     first = elementwise(row["less"], later, place)
@@ -406,7 +406,7 @@ def _selected_state(extreme: UfuncFold, dtype: DType) -> tuple[Node, ...]:
 
 
 def running_fold(fold: UfuncFold, node: Node, dtype: DType, axes: Sequence[int]) -> Node:
-    """The partial reductions along dimensions, computed in a dtype, as np.cumsum along one."""
+    """The partial reductions along dimensions, computed in a dtype; np.cumsum has one dimension."""
     (scanned,) = _scanned(fold.replace(running=True), dtype, [cast(node, dtype)], axes)
     return scanned
 

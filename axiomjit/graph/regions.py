@@ -93,7 +93,7 @@ def written_versions(node: Op) -> tuple[Written, ...]:
 
 
 def after_region(node: Written) -> Written:
-    """The version with the current operand of its region as the previous version."""
+    """The version, with the present operand of its region as the version before it."""
     region = node.operands[1]
     return node.replace(operands=(region.children[node.place], region))
 

@@ -253,7 +253,7 @@ def assignment(
     """The effect that writes a value, read through `source`, into a part of a storage.
 
     The value of the effect is the written part. The effect that made this version of the storage
-    happens before.
+    happens first.
     """
     return _assigned(version, target, value, source, extents, False)
 

@@ -115,7 +115,7 @@ class Placing(Record):
 
     `wrap` takes the node of a result and, for each dimension of the result, the equal dimensions of
     operands. `known` are lengths that are fixed in every call; None if guards decide about lengths.
-    `need_elements` is the function of `Folding`, for one reduced length.
+    `need_elements` is as in `Folding`, but for one reduced length.
     """
 
     nodes: Sequence[Node]

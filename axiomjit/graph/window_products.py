@@ -60,7 +60,7 @@ def in_blocks(
     if not out.size or any(0 in operand.shape for operand in operands):
         out[...] = 0
         return Parts(0, lambda low, high: 0)
-    if conditions and not np.isfinite(operands[1]).all():  # rare: done here, and no part is left
+    if conditions and not np.isfinite(operands[1]).all():  # rare: everything is computed here
         _by_boxes(operands, labels, out, conditions)
         return Parts(0, lambda low, high: 0)
     blocks = _Blocks(operands, labels, out, conditions)
@@ -251,7 +251,7 @@ class _Block:
 
 
 def _narrow(spans: dict[int, Span], condition: BoundCondition, place: dict[int, int]) -> None:
-    """Narrow the span of the only label of a condition that has no position yet."""
+    """Narrow the span of the label that has no position yet; a condition has at most one."""
     terms, low, high = condition
     rest = sum(c * place[k] for k, c in terms if k in place)
     free = [(k, c) for k, c in terms if k not in place]

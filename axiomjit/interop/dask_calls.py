@@ -21,7 +21,7 @@ from axiomjit.interop.dask_plans import Planned, is_array
 from axiomjit.symbolic.dims import Dim, evaluate
 
 _UNKNOWN: Final = 1_000_003
-"""A large number; plus the number of blocks, it stands for a length that is not known."""
+"""A large number; the sum of it and the number of blocks stands for an unknown length."""
 
 
 def stand_ins(values: Sequence[Any], names: Sequence[str]) -> tuple[Any, ...]:

@@ -234,11 +234,11 @@ class GroupReduction:
         if sorted(ranks[~missing]) != list(range(len(self._present))):
             return None
         place = np.zeros(len(self._present) + 1, np.int64)
-        place[-1] = -1  # of rank -1
+        place[-1] = -1  # the place for rank -1
         place[ranks[~missing].astype(np.int64)] = np.flatnonzero(~missing)
         skips_missing = _can_hold_nan(x.dtype) and self._skipna is not False
         codes = place[self._ranks]
-        codes.flags.writeable = False  # checked once
+        codes.flags.writeable = False  # so that later calls need no check
         groups = Groups(codes, ranks.size, at, skips_missing)
         found = rule(groups, x, **options)
         if missing.any():

@@ -237,7 +237,7 @@ class LongestRow(Demand):
         return [*dict.fromkeys(row.variable for row in rows if row.variable is not None)]
 
     def most_axes(self, variable: RowVariable | None) -> int:
-        """The most axes of an operand with this variable (None: of a closed one), without it."""
+        """The most axes, beside those of this variable, of operands that have it; None: closed."""
         rows = [row.flat for row in self.operands]
         return max((len(row.cells) for row in rows if row.variable is variable), default=0)
 

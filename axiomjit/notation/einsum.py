@@ -72,7 +72,7 @@ class Call(Record):
     def build(
         self, nodes: Sequence[Node], captures: bool = False
     ) -> tuple[Node, tuple[tuple[Source, ...], ...], tuple[Dim, ...]]:
-        """The result's node, the dimensions of operands for each of its own, and reduced lengths.
+        """The result's node, its dimensions as dimensions of operands, and the reduced lengths.
 
         The caller must refuse reduced lengths of 0; there are none if a reduction without elements
         has a value.

@@ -378,7 +378,7 @@ class _Emission:
         return fold_left(apply, values)
 
     def _inside_mask(self) -> Node | None:
-        """A mask of the points at which no operand is read outside; None if there are no others."""
+        """A mask of the points at which no operand is read outside; None if all points are so."""
         found: Node | None = None
         for k, margins in enumerate(self.margins):
             if not margins:

@@ -45,7 +45,7 @@ def axes_of(slot: SlotSpec, rows: Rows) -> tuple[AxisSpec | None, ...]:
 
 
 def labels_of(spec: EinsumSpec, solution: Solution) -> tuple[tuple[Hashable, ...], ...]:
-    """The label of each dimension of the result and of each operand; None for axes without."""
+    """The label of each dimension of the result and of each operand; None without a label."""
     slots = zip((spec.result, *spec.operands), (solution.result, *solution.operands), strict=True)
     return tuple(tuple(_labels(slot, rows)) for slot, rows in slots)
 

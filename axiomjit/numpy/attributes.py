@@ -247,7 +247,7 @@ def _ctypes(self: Any) -> Any:
     """The addresses that `ctypes` needs; from then on the memory counts as shared."""
     found = handed_out(self).ctypes
     let_escape(self.root())
-    found._arr = self  # which pointers keep alive
+    found._arr = self  # pointers keep the lazy array alive
     return found
 
 
@@ -418,8 +418,8 @@ ATTRIBUTES: Final[dict[str, Any]] = {
     "materialize": _materialized,
     "_repr_html_": _html,
     "__array_interface__": property(Interface),
-    # pandas keeps what is a numpy.ndarray, and its C code refuses all but NumPy's class. Of what
-    # says that it wraps an array of NumPy's, pandas keeps the array.
+    # pandas keeps an instance of numpy.ndarray as it is, but its C code accepts only NumPy's own
+    # class. If an object says that it wraps an array of NumPy, pandas keeps that array.
     "_typ": _of_arrays(lambda self: "npy_extension"),
     "to_numpy": _of_arrays(lambda self: lambda: handed_out(self)),
     "__array_namespace__": _namespace,

@@ -34,7 +34,7 @@ class ViewOf:
         if views is None:
             views = root._views = []
         count = len(views)
-        if count >= _MIN_DROPPED and not count & (count - 1):  # dead ones are dropped now and then
+        if count >= _MIN_DROPPED and not count & (count - 1):  # at powers of 2, drop dead links
             views[:count] = [one for one in views[:count] if one() is not None]
         views.append(weakref.ref(self))
 

@@ -182,7 +182,7 @@ class LazyArray(Handle, ArrayValue[Any], metaclass=_Kind):
         if not all(map(_is_operand, operands)):
             return at_once(_PYTHON[name], operands, {}, reason=ARGUMENTS)
         if name == "pow" and len(operands) == 2 and is_short_power(*operands):
-            if getattr(operands[0], "dtype", None) == np.bool_:  # another dtype than np.power's
+            if getattr(operands[0], "dtype", None) == np.bool_:  # np.power gives another dtype
                 return at_once(operator.pow, operands, {}, reason=ARGUMENTS)
             return run(POWER, operands, {})
         return self._ufunc(OPERATOR_UFUNCS[name], "__call__", operands, {})
@@ -191,7 +191,7 @@ class LazyArray(Handle, ArrayValue[Any], metaclass=_Kind):
         if self._facts.is_number:
             return NotImplemented
         operation = IN_PLACE.get(name)
-        if name == "matmul":  # with its own rule of which shapes fit
+        if name == "matmul":  # has its own rule for shapes
             return at_once(operator.imatmul, (self, other), {}, writes=True)
         if operation is None:
             return self._ufunc(OPERATOR_UFUNCS[name], "__call__", (self, other), {"out": (self,)})

@@ -184,7 +184,7 @@ def _argsort(
 
 
 def _reversed(a: Any, axis: int | None) -> tuple[Any, int]:
-    """The array, reversed along an axis, and the axis; sorting it keeps equal elements in order."""
+    """The reversed array, and the reversed axis; its sort keeps equal elements in order."""
     array = np.asanyarray(a) if type(a) is not LazyArray else a
     if axis is None:
         array, axis = array.ravel(), 0
@@ -199,7 +199,7 @@ class _ByIndex:
 
     def __getitem__(self, key: Any) -> Any:
         try:
-            if isinstance(key, str):  # names of the caller's matrices
+            if isinstance(key, str):  # the key names matrices of the caller
                 frame = sys._getframe(1)
                 return np.bmat(key, frame.f_globals, frame.f_locals)
             return wrapped(self.stands_for[key])

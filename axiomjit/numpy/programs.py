@@ -83,10 +83,10 @@ class Program:
             try:
                 found: Sequence[Any] = self._jitted(*arguments)
                 return found
-            except AxiomError as error:  # refused before anything was written
+            except AxiomError as error:  # the error came before any write
                 if config.fallback == "error":
                     raise
-                if self.spent_s:  # NumPy has run it: it raises no error that would come first
+                if self.spent_s:  # NumPy has run the program without an error
                     self._refuse(error)
                 else:
                     refusal = error

@@ -27,7 +27,7 @@ _POSITIONS: Final = frozenset({int, type(None)})
 
 
 def _number_of(now: Segment, handle: Any) -> int | None:
-    """The value number of a handle; an array that is no value yet becomes a leaf, or gives None."""
+    """The value number of a handle; an array without one becomes a leaf, or the result is None."""
     if handle._segment is now:
         return handle._number  # type: ignore[no-any-return]
     old, link = handle._segment, handle._link

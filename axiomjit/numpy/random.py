@@ -76,7 +76,7 @@ def _restored(state: Any) -> RandomState:
 def _generator(seed: Any = None) -> Generator:
     if type(seed) is Generator:
         return seed
-    return Generator(  # a generator of NumPy's gives its bits
+    return Generator(  # the bit generator of NumPy's generator is used
         _random.default_rng(seed).bit_generator
     )
 

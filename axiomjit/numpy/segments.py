@@ -101,7 +101,7 @@ class Segment:
             assert link.made is not None
             return self._view(handle, *link.made)
         value = value_of(handle)
-        if not self.is_open:  # it was pending here, and is known by its memory only
+        if not self.is_open:  # computing the value has run this segment
             raise RestartError
         number = self._at.numbers
         if is_apart:
@@ -110,14 +110,14 @@ class Segment:
             self._leaf(value, facts_of(value))
             self._keep(None, number, False)
             return number
-        if handle._segment is not None and handle._segment.is_open:  # that of another thread
+        if handle._segment is not None and handle._segment.is_open:  # a segment of another thread
             handle._segment.finish()
         self._leaf(value, handle._facts)
         self._keep(handle, number, False)
         return number
 
     def _leaf(self, value: Any, facts: Facts) -> None:
-        if not self._is_learning:  # what runs at once frees its memory as NumPy does
+        if not self._is_learning:  # an operation at once frees memory as NumPy does
             self.arguments.append(value)
         self._go_to(self._at.leaf(facts))
 
@@ -255,7 +255,7 @@ class Segment:
                 return None
             result = _result(call, value)
             if isinstance(result, Facts) and not (result.is_number or value.flags.writeable):
-                return None  # as of a number that was broadcast: writes into it fail
+                return None  # a read-only result, as of `broadcast_to`
             found.append(result)
         return tuple(found)
 
@@ -356,10 +356,10 @@ class Segment:
                 is_laid_out = is_kind and value.strides == facts.strides
                 handle._array = value if is_laid_out else _laid_out(value, facts)
         self._store_written(summary)
-        for number in reversed(summary.views):  # parents first, so that nothing recurs
+        for number in reversed(summary.views):  # parents first, to avoid recursion
             handle = values[number]
             if handle._array is not None or handle.root()._array is None:
-                continue  # known, or a view that only views hold that nobody does
+                continue  # known, or its root has no value
             if getrefcount(handle) - 1 > _UNHELD:
                 value_of(handle)
                 _shorten(handle)
@@ -470,7 +470,7 @@ def _laid_out(value: Any, facts: Facts) -> Any:
 
 def _result(call: Call, value: Any) -> Result:
     """The facts about a result of a call: an operand, a view of an operand, or a new value."""
-    if isinstance(value, np.ndarray):  # NumPy has one object for all numbers that are True
+    if isinstance(value, np.ndarray):  # not for numbers: NumPy has one True
         for operand in call.operands:
             if operand._array is value:
                 return Same(call.number(operand))

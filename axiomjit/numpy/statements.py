@@ -26,7 +26,7 @@ class Statement(Record):
     """A recorded call as Python text.
 
     Attributes:
-        target: The names of what it gives; empty if it gives nothing new.
+        target: The names of the new results; empty if the call has no new result.
         parts: The text of the call before, between and behind its operands.
         read: The value numbers of the operands, in the order of the text.
     """
@@ -64,7 +64,7 @@ def encoded(value: Any, number_of: Callable[[Any], int | None]) -> Hashable:
     kind = type(value)
     if kind in _PLAIN or (kind is float and value and value == value):
         return kind, value
-    if kind is float or kind is complex:  # -0.0 is equal to 0.0, and NaN to nothing, has a sign
+    if kind is float or kind is complex:  # -0.0 == 0.0, and NaN differs from itself
         return kind, _literal(value)
     if kind is slice:
         return slice, *map(_position, (value.start, value.stop, value.step))

@@ -55,7 +55,7 @@ class Finder:
         return importlib.machinery.ModuleSpec(name, loader, is_package=True)
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> None:
-        """Let Python make the module, for which another one is put."""
+        """Let Python make the module, which `exec_module` replaces."""
 
     def exec_module(self, module: ModuleType) -> None:
         """Replace the new module by NumPy's module."""
@@ -68,4 +68,4 @@ def submodule(name: str) -> ModuleType:
     return importlib.import_module(OURS + name)
 
 
-sys.meta_path.insert(0, Finder())  # NumPy's folders would give a module a second time
+sys.meta_path.insert(0, Finder())  # else modules would be loaded twice

@@ -123,7 +123,7 @@ def _equally_spaced(line: _Along, step: Node, edge_order: int) -> list[Node]:
 
 def _unequally_spaced(line: _Along, apart: Node, edge_order: int) -> list[Node]:
     """The derivatives of `_equally_spaced`, for different distances between neighbours."""
-    every = _Along(apart, 0)  # its dimensions before this one are left out
+    every = _Along(apart, 0)  # distances have no earlier dimensions
     one, two = every.part(0, -1), every.part(1, None)
     both, squares = _add(one, two), _multiply(one, two)
     weights = (
@@ -171,7 +171,7 @@ def _gradient(
                 "Shape of array too small to calculate a numerical gradient, "
                 "at least (edge_order + 1) elements are required."
             )
-        if node.dtype == BOOL and spacing.apart is not None:  # equal distances make NumPy subtract
+        if node.dtype == BOOL and spacing.apart is not None:  # NumPy may subtract, an error
             raise refuse("gradient", "f", node)
         line = _Along(node, d)
         parts = _equally_spaced(line, spacing.equal, edge_order)

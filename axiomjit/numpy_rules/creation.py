@@ -223,7 +223,7 @@ def _linspace(
         delta = builder.elementwise(
             PRIMITIVES["divide"], delta, cast(builder.as_node(parts, "linspace"), FLOAT)
         )
-    along = builder.elementwise(builder.MULTIPLY, along, delta)  # NaN if infinitely far
+    along = builder.elementwise(builder.MULTIPLY, along, delta)  # NaN if the distance is infinite
     made = builder.elementwise(PRIMITIVES["add"], along, first)
     if endpoint and count > 1:
         end = builder.elementwise(PRIMITIVES["equal"], places, builder.as_node(parts, "linspace"))
@@ -321,7 +321,7 @@ def _frequencies_rule(function: str, halved: bool) -> Rule:
         if count < 1:
             raise _unsupported(function, n)
         (places,) = _grid(((count // 2 + 1) if halved else count,))
-        if not halved:  # the second half is negative
+        if not halved:  # the second half of the frequencies is negative
             late = _elementwise("greater", places, (count - 1) // 2)
             places = builder.elementwise(
                 WHERE, late, _elementwise("subtract", places, count), places

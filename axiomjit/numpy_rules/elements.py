@@ -134,7 +134,7 @@ def _as_float(node: Node, beside: Node) -> Node:
     if is_inexact(node.dtype):
         return node
     if node.weak and not isinstance(node, Scalar) and is_inexact(beside.dtype) and not beside.weak:
-        return node  # it takes the dtype of the floats beside it
+        return node  # the number gets the dtype of the other operand
     return cast(node, FLOAT)
 
 

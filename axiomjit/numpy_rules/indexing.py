@@ -420,7 +420,7 @@ def nonzero(a: object) -> tuple[Node, ...]:
             "instead. If the context of this error is of the form `arr[nonzero(cond)]`, just use "
             "`arr[cond]`."
         )
-    if isinstance(base_of(node), Input | Constant):  # one call counts and finds them
+    if isinstance(base_of(node), Input | Constant):  # a single call counts and finds the positions
         call = ArrayCall("nonzero", nonzero_positions, (node,))
         length = (call.length(0),)
         return tuple(call.result(length, INT, k) for k in range(len(node.shape)))

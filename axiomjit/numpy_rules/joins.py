@@ -170,7 +170,7 @@ def _block(arrays: object) -> Node:
     depth = _depth_of(arrays)
     nodes = [array_node(one, "block") for one in _blocks(arrays)]
     rank = max(depth, *(len(node.shape) for node in nodes))
-    if len({node.dtype for node in nodes}) > 2:  # for large arrays NumPy promotes all at once
+    if len({node.dtype for node in nodes}) > 2:  # NumPy promotes large arrays in one step
         raise refuse("block", "arrays", "blocks of more than two dtypes")
     rest = iter(nodes)
 

@@ -26,7 +26,7 @@ MAX_SEGMENTS: Final = 8
 
 
 def _starts(name: str, indices: Any, length: Dim) -> list[Dim]:
-    """The starts of segments from a list; the elements of an array are not known.
+    """The starts of segments from a list; an array is refused, since its elements are not known.
 
     Raises:
         UnsupportedError: the positions are computed, or the list is too long.

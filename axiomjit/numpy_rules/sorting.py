@@ -87,7 +87,7 @@ def _lexsort(keys: Any, axis: int = -1) -> Node:
         raise ValueError("all keys need to be the same shape")
     if several and any(m != n for node in nodes for m, n in zip(node.shape, shape, strict=True)):
         raise ValueError("all keys need to be the same shape")
-    if not shape:  # NumPy takes numbers as keys of one element
+    if not shape:  # NumPy treats a number as a key with one element
         raise refuse("lexsort", "keys", keys)
     normalize_axis_index(operator.index(axis), len(shape))
     function = _lexsorted if several else np.lexsort

@@ -141,7 +141,7 @@ def _nan_extreme_rules(name: str, plain: Rule, extreme: UfuncFold, worst: float)
         best = builder.fold(extreme, _filled(node, missing, filler), axes)
         nothing = builder.fold(ALL_OF, missing, axes)
         _warn_of(name, nothing, f"All-NaN {'slice' if of_array else 'axis'} encountered")
-        if both_parts:  # one of the NaN, with both its parts
+        if both_parts:  # one NaN of the array, with both its parts
             made = elementwise(WHERE, nothing, builder.fold(extreme, node, axes), best)
         else:
             made = _filled(best, nothing, np.nan)

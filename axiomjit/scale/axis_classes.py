@@ -61,7 +61,7 @@ SLICE: Final = "slice"
 JOINED: Final = "join"
 PART: Final = "part"
 TOTALS: Final = "totals"
-"""The kinds of cuts; `TOTALS` are the folds of single blocks that a running fold needs."""
+"""The kinds of cuts; a cut of kind `TOTALS` folds single blocks, for a running fold."""
 
 
 class Totals(Op):
@@ -348,7 +348,7 @@ class _Classifying:
         self._note(made, iterators[:-1], level)
 
     def _store_costly(self, op: Op) -> None:
-        """Make costly operands without blocks cuts; otherwise each block computes them again."""
+        """Turn costly operands without blocks into cuts; else each block computes them again."""
         for child in op.operands:
             if not any(self._places[child]) and self._heavy[child]:
                 self._cuts.setdefault(child, STORED)

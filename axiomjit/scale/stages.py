@@ -222,7 +222,7 @@ def _of_uncut(
     iterators: Sequence[Span | None],
     values: Values,
 ) -> Span | None:
-    """The span of a dimension that is not cut, where an iterator of blocks walks it.
+    """The span of a dimension that is not cut, but that an iterator over blocks walks.
 
     An array in memory is cut if it has the length of the cut dimension. A value that the task
     computes itself is computed for the block alone.

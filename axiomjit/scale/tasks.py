@@ -35,9 +35,10 @@ class Program(Record):
     `lengths` has the symbols whose values are equal in every block. `measured` has, for the symbol
     of each block length, an input and a dimension with this length. `positions` has, for each grid
     axis, the number of the input with the ranges of blocks. `partial` is true for targets that are
-    states. `needs_elements` has, for each target that has no state without elements, the number of
-    elements. `continued` has, for each target that goes on from previous blocks, the fold and the
-    number of the input with the fold of these blocks. `used` has the symbols of the graph.
+    states. `needs_elements` has an entry for each target: the number of its elements if its fold
+    has no state without elements, else None. `continued` has, for each target that goes on from
+    previous blocks, the fold and the number of the input with the fold of these blocks. `used` has
+    the symbols of the graph.
     """
 
     graph: Graph
@@ -163,7 +164,7 @@ def block_task(block: BlockGraph, values: Values, partial: Sequence[bool],
         tuple(sorted(used, key=lambda symbol: symbol.name)),
     )
     found = token_of(program)
-    if found not in _programs:  # else the plans of its graph stay
+    if found not in _programs:  # a program in the table keeps its plans
         _programs.keep(found, program)
     return BlockTask(found, zlib.compress(pickle.dumps(program), 9))
 

@@ -36,7 +36,7 @@ STATUS: Final = Kind("status", 0, 1)
 COMPUTED: Final = Kind("computed integer")
 """The kind of integers that the program computes."""
 PLACE: Final = Kind("place")
-"""Positions of a block, and distances of such positions: known when the block is."""
+"""Positions of a block, and distances between such positions; known when the block is known."""
 RUNTIME_KINDS: Final = frozenset({DATA_DEPENDENT, TRUTH, STATUS, COMPUTED})
 """The kinds of numbers that are known only while the program runs."""
 STAND_IN_STEP: Final = 720_720
@@ -65,7 +65,7 @@ class OtherResultError(OtherLengthError):
 
 
 class UnfitNumberError(OtherLengthError):
-    """A stored number does not fit its element's dtype: NumPy defines the result."""
+    """A number that is stored does not fit the dtype of its element; NumPy then runs the call."""
 
 
 _RANGES: Final[dict[tuple[str, bool], tuple[int | None, int | None]]] = {
@@ -100,7 +100,7 @@ class DataDependent(Record):
         for end, sign in ((number - apart, guard.sign), (number + apart, MIRRORED[guard.sign])):
             ends = _RANGES.get((sign, guard.outcome))
             if ends is None and end.constant == self.symbol.kind.low:
-                ends = (1, None)  # it differs from its least value
+                ends = (1, None)  # a number that is not its least value is larger
             if self.symbol not in end.symbols and ends is not None:
                 low, high = (None if one is None else end + one for one in ends)
                 return (

@@ -113,7 +113,7 @@ def _may_meet(
         return True
     every = (*ranges, *first.ranges, *second.ranges)
     apart = [b - a for a, b in zip(first.place, second.place, strict=True)]
-    for asked in (None, scope):  # no guard where another dimension needs none
+    for asked in (None, scope):  # first without guards: one dimension may suffice
         for distance in apart:
             if _has_remainder(distance) or any(
                 is_at_least(one, 1, every, asked) for one in (distance, -distance)

@@ -46,9 +46,9 @@ class Kind(Record):
 LENGTH: Final = Kind("length", SMALL + 1, distinct=True)
 """Lengths of arguments; equal lengths share a symbol."""
 DECLARED: Final = Kind("declared length", 2)
-"""Lengths named by the user: the signature tells 0 and 1, but not which lengths are equal."""
+"""Lengths named by the user: a signature distinguishes only 0, 1 and all other lengths."""
 STRIDE: Final = Kind("stride", 2)
-"""Positive strides in elements: the signature tells 0, 1 and -1, but not which are equal."""
+"""Positive strides in elements: a signature distinguishes 0, 1, -1, but not equal strides."""
 BACKWARD: Final = Kind("backward stride", high=-2)
 """Negative strides in elements."""
 ANY: Final = Kind("integer")
@@ -407,7 +407,7 @@ class Indices(Protocol):
         """The value of a length in all trips."""
 
     def outcome(self, apart: Dim, sign: str) -> bool:
-        """The outcome of `apart sign 0` in all trips."""
+        """The outcome of the comparison of `apart` with 0 by `sign`, in all trips."""
 
 
 class Scope:

@@ -278,7 +278,7 @@ def range_of(start: SliceBound, stop: SliceBound, step: int, length: Dim) -> tup
     begin, end = clipped(start, first), clipped(stop, behind)
     if begin is first:
         span = end - begin if step > 0 else begin - end
-    elif step > 0:  # a start beyond the end is at least the end, clipped or not
+    elif step > 0:  # clipping a start beyond the end changes nothing
         late = begin if start is None or dim(start) < 0 else dim(start)
         span = largest(end - late, dim(0))
     else:

@@ -56,7 +56,7 @@ class IndexRanges(Record):
         return int(first)
 
     def outcome(self, apart: Dim, sign: str) -> bool:
-        """The outcome of `apart sign 0` in all trips.
+        """The outcome of the comparison of `apart` with 0 by `sign`, in all trips.
 
         Raises:
             UndecidedError: the outcome differs between trips, or the ends of the ranges do not
@@ -112,7 +112,7 @@ class IndexRanges(Record):
         try:
             if not low <= high:
                 raise UndecidedError(f"{trips} is never positive")
-        except UndecidedError:  # perhaps in some trips of the loops around
+        except UndecidedError:  # perhaps positive in some trips of outer loops
             return IndexRanges(new).limited(high - low + 1)
         return IndexRanges(new)
 
@@ -154,7 +154,7 @@ class AnyTrip(Record):
         return self.scope.value(length)
 
     def outcome(self, apart: Dim, sign: str) -> bool:
-        """The outcome of `apart sign 0`; false for an equality."""
+        """The outcome of the comparison of `apart` with 0 by `sign`; false for an equality."""
         return sign != "==" and SIGNS[sign](self.scope.value(apart), 0)
 
 
@@ -207,7 +207,7 @@ def wrapped(position: Dim, length: Dim) -> Dim:
 
 
 def _compare(corner: Dim, sign: str) -> bool:
-    """The outcome of `corner sign 0`; it needs no guard if the kinds of symbols decide it."""
+    """The outcome of `corner` compared with 0; without a guard if kinds of symbols decide it."""
     low = limit_of(corner, 1)
     high = limit_of(corner, -1)
     known = {">": (low, 1, high, 0), ">=": (low, 0, high, -1)}

@@ -28,7 +28,8 @@ from axiomjit.symbolic.dims import Dim, Kind, Scope, Symbol, current_scope, dim,
 from axiomjit.symbolic.index_maps import fixed
 
 MOST_AT_LINE: Final = 8
-"""The most numbers that one trace asks for at one line of the user; more are taken for a loop."""
+"""The most numbers that one trace asks for at one line of the user; beyond it, the line is taken
+for a loop."""
 
 
 def asked_truth(node: Node) -> bool | None:

@@ -77,7 +77,7 @@ from axiomjit.tracing.swapped_names import (
 from axiomjit.tracing.tracer import Tracer, new_array
 
 MAX_ROUNDS: Final = 8
-"""The most times that a body is followed until its types no longer change."""
+"""The largest number of passes through a body until its types no longer change."""
 
 
 def trace_loop(
@@ -100,7 +100,7 @@ def trace_loop(
         carried: Traced arrays and numbers, numbers, `UNBOUND`. Any other object must come back
             unchanged.
         condition: `condition(*carried)` is asked before each trip; a false truth ends the loop.
-        asks: The condition that is asked between the trips of one body if names of arrays are
+        asks: The condition between the trips that are traced as one body, if names of arrays are
             swapped.
         begins: True if the condition holds before the first trip.
         may_be_unbound: The places of carried values that are zeros if no trip sets them.
@@ -108,8 +108,8 @@ def trace_loop(
             without a library.
 
     Returns:
-        The last index, then the carried values. The index is UNBOUND if there was no trip, for a
-        loop with a condition, and without `trips`.
+        The last index, then the carried values. The index is UNBOUND in three cases: there was no
+        trip, the loop has a condition, or `trips` is None.
 
     Raises:
         RegionRefused: the loop cannot be a region; nothing was recorded.
@@ -257,7 +257,7 @@ class _Pass(Record):
 
     @cached_property
     def unread(self) -> tuple[Node, ...]:
-        """The last draw, and the steps that may raise an error and whose results are not read."""
+        """The last draw, and the steps with unread results that may raise an error."""
         region, truth = self.region, [] if self.truth is None else [self.truth]
         given = [v.node for v in self.returned if issubclass(type(v), Tracer)]
         read = set(post_order((*region.finals.values(), *region.checks, *truth, *given)))
@@ -278,7 +278,7 @@ class _Carrying:
         self.slots: dict[int, Input] = {}
         self.memories: dict[int, TracedStorage] = {}
         self.done: Input | None = None
-        """A placeholder for a number that is known after the effects of a trip."""
+        """A placeholder for a number that is known only when the effects of a trip are done."""
 
     @property
     def first(self) -> int:
@@ -318,7 +318,7 @@ class _Carrying:
             self.following.region.mixed.add(node)
 
     def kept(self, values: Sequence[Any], made: Any) -> tuple[tuple[Any, ...], frozenset[int]]:
-        """The values that a body returned, and the slots whose values are not those in `values`."""
+        """The values that a body returned, and the slots that have other values in `values`."""
         found = tuple(made)
         if len(found) != len(self.carried):
             raise RegionRefused(
@@ -367,7 +367,7 @@ class _Carrying:
         return False
 
     def ends(self, one: _Pass, status: Input | None) -> dict[int, Node]:
-        """For each carried memory that a pass has changed, by place, the last version."""
+        """The last version of each carried storage that a pass has changed, by place."""
         finals = [one.region.finals.get(s, node) for s, node in self.places.items()]
         before = self.places.values()
         found = {k: n for k, (n, o) in enumerate(zip(finals, before, strict=True)) if n is not o}
@@ -397,7 +397,7 @@ class _Carrying:
         return found if status is None else [*found, status]
 
     def note_failing(self, node: Op, passes: Sequence[_Pass]) -> None:
-        """Have the region computed even if it is not read, if a step in it may raise an error."""
+        """Have the region computed even without readers, if a step in it may raise an error."""
         if any(one.region.failing for one in passes):
             self.following.may_fail.append(node)
 
@@ -408,7 +408,7 @@ class _Carrying:
             self.following.region.has_conditional = True
 
     def operands(self, status: bool, holds: Node) -> list[Node]:
-        """The values of all that is carried, before the region, each in its own memory.
+        """The carried values before the region, each in memory of its own.
 
         Args:
             status: True if the region carries the truth that all checks hold.

@@ -76,7 +76,7 @@ NUMBERS: Final = (bool, int, float, complex)
 
 
 class Written(Record):
-    """Stands in a result for the written argument with this number, which the function returns."""
+    """Stands in a result for a written argument that the function returns, by its number."""
 
     number: int
 
@@ -169,7 +169,7 @@ def _small(node: Node, lengths: Lengths, number: int) -> Array:
         values = values + values.swapaxes(-1, -2) + 9 * shape[-1] * np.eye(shape[-1])
     dtype = node.dtype
     if number == PROBES - 1 and is_inexact(dtype):
-        values = np.rint(values)  # some are equal
+        values = np.rint(values)  # so that some values are equal
     if is_complex(dtype):
         return (values + 0.5j * values).astype(dtype)
     if is_bool(dtype):

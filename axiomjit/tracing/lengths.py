@@ -89,7 +89,7 @@ class SymbolicNumber(ArrayValue[Any]):
 
     def _takes(self, value: object) -> bool:
         known = (SymbolicNumber, np.ndarray, np.generic, int, float, complex, type(None))
-        return issubclass(type(value), known)  # a traced array says that it is one, too
+        return issubclass(type(value), known)  # `isinstance` takes a traced array for a NumPy array
 
     def _ufunc(self, ufunc: np.ufunc, method: str, inputs: Any, options: Any) -> object:
         made = _computed(ufunc, *inputs) if method == "__call__" and not options else None

@@ -128,7 +128,7 @@ def call_externally(
 LOOPS: Final = ("dtype", "signature", "sig", "casting")
 """Options that choose the inner loop of a ufunc, which decides the dtypes."""
 OF_CORES: Final = frozenset({"axes", "keepdims"})
-"""Options of `matmul` and similar ufuncs with which NumPy itself computes the ufunc."""
+"""Options of `matmul` and similar ufuncs that no rule supports: NumPy computes such a call."""
 NAMES: Final = {"sig": "signature"}
 
 

@@ -212,7 +212,7 @@ def result_of(row: Rule, args: Sequence[object], kwargs: dict[str, object]) -> M
 
 
 def _lengths(value: Any) -> Any:
-    """A value in which computed integers, also those in lists and tuples, are lengths."""
+    """The value with computed integers, also those in lists and tuples, as lengths."""
     if isinstance(value, list | tuple):
         return (tuple if isinstance(value, tuple) else list)(map(_lengths, value))
     return lazy_import("axiomjit.tracing.python_numbers").position(value)
@@ -321,7 +321,7 @@ def _is_array(value: Any) -> bool:
 
 
 def _in_order(name: str, left: object, right: object) -> Node:
-    """The result of comparing complex NumPy numbers: a NaN decides only in its own part."""
+    """Compare complex NumPy numbers: the real parts, or the imaginary parts if these are equal."""
     (a, b), (c, d) = ([part_of(one, part) for part in ("real", "imag")] for one in (left, right))
     strict = "less" if name in ("lt", "le") else "greater"
     names = strict, OPERATOR_UFUNCS[name].__name__

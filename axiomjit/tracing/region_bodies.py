@@ -195,7 +195,7 @@ class RegionBody:
     def end(self) -> None:
         """Put all storages back into their earlier states; `finals` keeps their last versions."""
         for storage, state in self._before.items():
-            if not self.owns(storage):  # else the body may return it, with what is written
+            if not self.owns(storage):  # the body may return its own storages
                 self.finals[storage] = storage.version
                 storage.put_back(state)
 
@@ -284,7 +284,7 @@ def joined(first: Any, one: Kind, other: Kind) -> Kind:
     """The type of a value that has either of two types; `first` is a value of type `one`, if known.
 
     Raises:
-        RegionRefused: arithmetic in the joined type may differ from that in the first type.
+        RegionRefused: arithmetic in the joined type may differ from arithmetic in the first type.
     """
     if one == other:
         return one

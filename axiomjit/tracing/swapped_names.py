@@ -85,7 +85,7 @@ def trace_in_turns(
     carried: Sequence[Any],
     trace: Callable[..., tuple[Any, ...]],
 ) -> tuple[Any, ...]:
-    """Trace a loop whose body is followed `trips` times as one trip; remaining trips stand behind.
+    """Trace a loop with `trips` passes of its body as one trip; remaining trips follow the loop.
 
     Args:
         trips: The number of trips after which each name has its first array again.

@@ -105,12 +105,12 @@ def _place(value: Tracer, node: Node, arguments: Mapping[int, Input]) -> OfArgum
 
 
 def _array_of_its_own(value: Tracer, owners: dict[Node, object]) -> Node:
-    """The node of a result; a copy if another result, a different array, has this node."""
+    """The node of a result; copied if another array among the results has the same node."""
     node, storage = value.node, value.storage
     if storage is None:
         # A number has no memory that a later write could change.
         return builder.elementwise(COPY, node) if is_view(node) and not node.weak else node
-    for _ in range(len(owners) + 1):  # equal copies are one node, so a copy may have an owner, too
+    for _ in range(len(owners) + 1):  # equal copies are one node: a second copy may be necessary
         if owners.setdefault(base_of(node), storage) is storage:
             break
         storage.copy_values()

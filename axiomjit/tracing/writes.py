@@ -311,7 +311,7 @@ def write_part(storage: TracedStorage, part: Node, value: Node, asked: str) -> N
 
 
 def _behind_part(seen: Node) -> tuple[Node, list[Op]]:
-    """The memory that a view shows, and, in order, the views that change its elements.
+    """The memory of a view, and the views that show its elements in another type or only a part.
 
     For any other view, the function returns the view itself and no views.
     """
@@ -326,7 +326,7 @@ def _behind_part(seen: Node) -> tuple[Node, list[Op]]:
 
 
 def _hidden(views: Sequence[Op], value: Node, whole: Node) -> Node:
-    """The elements of which the views show the value; the new elements replace those in `whole`."""
+    """The elements to store in `whole`, so that the chain of views shows the written value."""
     for view in reversed(views):
         dtype = view.operands[0].dtype
         if view.primitive.name in PART_VIEWS:

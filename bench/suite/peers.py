@@ -35,9 +35,9 @@ class PeerKind(Record):
     """A library: its module, and the function that prepares a workload for it.
 
     `prepare(workload, arguments)` raises Refused if the library cannot express the workload.
-    `needs` has further modules, which a first call would import. `cache` is the environment
-    variable for the folder of compiled code, or empty. `variables` are further environment
-    variables. If `serial` is true, the library is also measured with one thread.
+    `needs` lists modules that `load` imports, so that the first call does not import them. `cache`
+    is the environment variable for the folder of compiled code, or empty. `variables` are further
+    environment variables. If `serial` is true, the library is also measured with one thread.
     """
 
     name: str
@@ -149,8 +149,8 @@ SLOW: Final = ("torch",)
 def chosen(names: Sequence[str], quick: bool) -> tuple[str, ...]:
     """Return the peers to measure; without names, all peers except slow peers.
 
-    NumPy and axiomjit are always measured. The name `numba` stands for serial and parallel code, in
-    a quick run for serial code.
+    NumPy and axiomjit are always measured. The name `numba` stands for serial and parallel code; in
+    a quick run, only for serial code.
 
     Raises:
         BenchError: a name is not the name of a peer.

@@ -163,7 +163,7 @@ def rivals(result: Result) -> tuple[str, ...]:
 
 
 def peer_ratio(case: Case, peer: str, threads: int) -> PeerRatio | None:
-    """Return axiomjit's ratio to a peer at some threads; None if one of the two has no timing."""
+    """Return axiomjit's ratio to a peer with these threads; None if one of them has no timing."""
     runs = (case.run(OURS), case.run(peer))
     ours, theirs = (run.at(threads) if run else None for run in runs)
     if ours is None or theirs is None:

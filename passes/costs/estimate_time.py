@@ -25,7 +25,8 @@ SUM: Final = Time(1, 4)
 DIVISION: Final = {"f4": Time(3, 18, 10), "f8": Time(3, 24, 16)}
 ROOT: Final = {"f4": Time(3, 20, 12), "f8": Time(3, 32, 18)}
 FUNCTION: Final = {"f4": Time(14, 44), "f8": Time(20, 60)}
-"""The time of an elementary function, by dtype; a time per function changed one of 33 programs."""
+"""The time of an elementary function, by dtype; times per function changed only one of 33
+programs."""
 LONG_FUNCTION: Final = Time(40, 100)
 """The time of an elementary function of float64 with a weight of `LONG_WEIGHT` or more."""
 LONG_WEIGHT: Final = 40

@@ -98,7 +98,7 @@ class _Choice:
 
     @cached_property
     def repeated(self) -> dict[Op, frozenset[Op]]:
-        """For each op the ops that are repeated where it is computed again."""
+        """For each op, the ops that must be computed again if a reader computes the op again."""
         return _repeated_parts(self.order, self.cones)
 
     def stored(self) -> dict[Node, Library | None]:
@@ -115,14 +115,14 @@ class _Choice:
         return self.chosen
 
     def _joins(self, op: Op, fold: Op, reader: Op, index: IndexMap) -> bool:
-        """True if the reader can finish the fold, in one loop with its other folds."""
+        """True if the reader can finish the fold in one loop with the reader's other folds."""
         if op in self.selected or not _finishes(reader, index):
             return False
         extents = fold.extents[fold.rank :]
         return self.folded.setdefault(reader, extents) == extents
 
     def _must_store(self, op: Op) -> bool:
-        if op.primitive is STATE:  # a pair of parts, which are stored instead
+        if op.primitive is STATE:  # the parts of a state are stored instead
             return False
         if not self.calls and not op.shape and self.overwritten & set(op.operands):
             return True  # an element that is overwritten later is read before, in a cell
@@ -148,7 +148,7 @@ class _Choice:
             return False
         inline = reader.primitive is GATHER and reader.fold is None and reader not in self.chosen
         outer = self.readers[reader] if inline else ()
-        positions = [fixed(0)] * (len(reader.extents) - reader.rank)  # along them nothing is split
+        positions = [fixed(0)] * (len(reader.extents) - reader.rank)  # not split along these
         return all(
             self._is_split(join, op, compose(index, (*through, *positions)))
             for op, through in outer
@@ -289,10 +289,10 @@ def _cones(order: Sequence[Op]) -> dict[Op, frozenset[Op]]:
 def _repeated_parts(
     order: Sequence[Op], cones: Mapping[Op, frozenset[Op]]
 ) -> dict[Op, frozenset[Op]]:
-    """For each op the ops that are repeated where it is computed again.
+    """For each op, the ops that must be computed again if a reader computes the op again.
 
-    Of its cone they lack expensive values that it or another one broadcasts: these are stored, and
-    have fewer elements.
+    These are the ops of its cone, without expensive values that an op of the cone broadcasts: such
+    values are stored, since they have fewer elements.
     """
     found: dict[Op, frozenset[Op]] = {}
     none: frozenset[Op] = frozenset()

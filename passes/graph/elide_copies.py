@@ -137,7 +137,7 @@ def _leaf_walk(node: Node, layouts: Layouts) -> IndexMap | None:
 def _split_again(
     index: IndexMap, shape: tuple[Dim, ...], extents: tuple[Dim, ...]
 ) -> IndexMap | None:
-    """The map whose indices stay within their dimensions, by carries to outer dimensions.
+    """The map with carries to outer dimensions, so that each index stays within its dimension.
 
     None if this cannot be proved for all lengths.
     """

@@ -23,8 +23,8 @@ def find_convolutions(graph: Graph, context: Context) -> Graph:
     """Replace sums of products of a filter and windows of an operand by convolutions.
 
     Each dimension of the result is from one operand, and each folded iterator from both. Loops
-    compute short windows and few outputs; the comparison of these lengths records guards in the
-    scope.
+    compute convolutions with short windows or few outputs; the comparison of these lengths records
+    guards in the scope.
 
     Needs: a legal graph in which only outputs are views.
     Gives: a legal graph.

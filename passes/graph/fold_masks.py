@@ -42,8 +42,8 @@ MAX_UNSELECTED_WEIGHT: Final = 50
 """The largest cost, in additions, of a value that is computed at unselected elements, too.
 
 `exp` and `log` cost less, a power costs more. If one element of a thousand is written, such a loop
-takes up to twice NumPy's time, for a power 20 times. If half of the elements are written, it takes
-a twentieth.
+takes up to twice NumPy's time; if it computes a power, 20 times NumPy's time. If half of the
+elements are written, the loop takes a twentieth of NumPy's time.
 """
 COMPLEX_WEIGHT: Final = 4
 """The factor of the cost of complex elementary functions, which call several real functions."""
@@ -152,7 +152,7 @@ def _symbol(length: Dim) -> Symbol | None:
 
 
 def _places_of(op: Op, symbol: Symbol) -> Op | None:
-    """The op on which an op depends and which computes the positions of selected elements."""
+    """The op that computes the positions of selected elements on which an op depends."""
     for node in post_order((op,)):
         if (
             isinstance(node, Op)

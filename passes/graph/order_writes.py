@@ -57,7 +57,7 @@ def order_writes(graph: Graph, stored: Collection[Node]) -> Order:
 def _failing_first(units: list[Op], before: dict[Op, set[Node]]) -> list[Op]:
     """The ops; those that may raise an error, and their dependences, come first.
 
-    Then writes come after all errors, and need no copies to be undone.
+    Writes then come after all possible errors, so that no write must be undone.
     """
     early: set[Node] = set()
     for unit in reversed(units):
@@ -69,14 +69,14 @@ def _failing_first(units: list[Op], before: dict[Op, set[Node]]) -> list[Op]:
 
 
 def _count_first(graph: Graph, stored: Collection[Node], before: dict[Op, set[Node]]) -> None:
-    """Require that counts come before ops whose lengths they are, and keep their order."""
+    """Require that counts come before the ops with these lengths, and keep the order of counts."""
     counts: dict[Symbol, Node] = {}
     seen: list[Node] = []
     for choice, node in zip(graph.data_dependent, graph.counts, strict=True):
         count = base_of(node)
         if isinstance(count, Op) and count in before:
             counts[choice.symbol] = count
-            if count in seen:  # one value decides twice
+            if count in seen:  # one count may belong to two symbols
                 continue
             before[count].update(seen[-1:])
             seen.append(count)

@@ -138,9 +138,9 @@ def _reads_elsewhere(op: Update, k: int, stored: Collection[Node], context: Cont
 
 
 def _may_meet(place: IndexMap, op: Update, context: Context) -> bool:
-    """True if a place that is read may be one that is written, at other points of the loops.
+    """True if a place that is read may be written at another point of the loops.
 
-    Of iterators of folds nothing is known but that they are not negative.
+    The only fact about iterators of folds that is used is that they are not negative.
     """
     ranges = tuple((_index(k), dim(0), n - 1) for k, n in enumerate(op.extents))
     read, written = (Access(tuple(map(_position, one)), ranges) for one in (place, op.maps[0]))

@@ -306,7 +306,7 @@ class _Writer:
 
 
 def _scalar_text(value: np.generic) -> str:
-    """The text of a scalar: its dtype, and its number or, for an inexact text, its bytes."""
+    """The text of a scalar: its dtype, and its number; its bytes if that text is inexact."""
     code, number = CODES[value.dtype], value.item()
     parts = (number.real, number.imag) if isinstance(number, complex) else (number,)
     words = [float("nan") if part != part else part for part in parts]
@@ -345,7 +345,7 @@ class _Reader:
         except SyntaxError as error:
             at = ast.Pass(lineno=error.lineno or 1, col_offset=(error.offset or 1) - 1)
             raise self.refusal(error.msg, "calls, tuples, names and numbers", at) from None
-        except (ValueError, MemoryError, RecursionError) as error:  # zero bytes, hundreds of ((
+        except (ValueError, MemoryError, RecursionError) as error:  # zero bytes, or deep nesting
             raise self.refusal(str(error), "a loop program") from None
         for line in body[:-1]:
             if not (isinstance(line, ast.Assign) and isinstance(line.targets[0], ast.Name)):

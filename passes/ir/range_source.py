@@ -52,7 +52,7 @@ class RangeSource(Record):
         return *([_extreme("max", starts)] if starts else []), _extreme("min", stops)
 
     def _caller_range(self, loop: For) -> tuple[str, str]:
-        """The caller's range as iterations of the first loop, also if it counts an inner loop."""
+        """The caller's range in iterations of the first loop, even if it counts an inner loop."""
         inner = loop.body[0] if loop.body else None
         if not isinstance(inner, For) or inner.under is None:
             return "lo", "hi"

@@ -48,7 +48,7 @@ Body = tuple[Stmt, ...]
 
 
 def in_one_order(first: Body, second: Body) -> Iterator[tuple[Body, Body]]:
-    """Yield both bodies with the loops of the body without folds in the order of the other body."""
+    """Yield both bodies; loops of the body without folds get the order of the other body."""
     folded = [any(isinstance(stmt, Fold) for stmt in walk(body)) for body in (first, second)]
     if folded[0] == folded[1]:
         return
@@ -304,7 +304,7 @@ def names_in(body: tuple[Stmt, ...]) -> Iterator[Name]:
 class SharedScalars:
     """The loads and scalars of a body up to now, and the values stored in it.
 
-    `names` has the scalars that were left out, each with the one that stands for it.
+    `names` maps each scalar that was left out to the scalar that replaces it.
     """
 
     def __init__(self) -> None:
@@ -313,7 +313,7 @@ class SharedScalars:
         self._stored: dict[tuple[Storage, Index], str] = {}
 
     def copied(self) -> SharedScalars:
-        """One to which statements can be added while this one stays."""
+        """A copy; statements that are added to the copy do not change this object."""
         copy = SharedScalars()
         copy._known, copy._stored = {**self._known}, {**self._stored}
         return copy
@@ -469,7 +469,7 @@ def joined_nest(pair: tuple[PlainWalk, PlainWalk], shared: Collection[Storage]) 
 
 
 def _other_values(first: PlainWalk, second: PlainWalk) -> dict[str, str]:
-    """New names for the values of the second loop nest, which the first one does not use."""
+    """New names for the values of the second loop nest; the first one uses none of these names."""
     made = [s.name for walk in (first, second) for s in walk.body if isinstance(s, Let | Load)]
     free = 1 + max((name.number for name in made if isinstance(name, Name)), default=0)
     own = (s.name for s in second.body if isinstance(s, Let | Load))

@@ -8,7 +8,7 @@ from typing import Final
 from axiomjit.symbolic.dims import INDEX, Atom, Dim, Symbol, dim, symbol_of
 
 FUNCTIONS: Final = {"//": "floor_divide", "min": "min", "max": "max"}
-"""The functions in a kernel's source for the signs of atoms in a length."""
+"""For each operator in a length, the function that computes it in a kernel's source."""
 
 
 def serial_length(

@@ -49,7 +49,7 @@ MAX_DISTANCE: Final = 16
 MAX_CACHED_ROW: Final = 1 << 16
 """Most elements of a row that stay in the second-level cache, with the buffered rows."""
 MAX_BUFFERS: Final = 16
-"""Most rows of a block, in multiples of the buffer; for few rows, the number of blocks."""
+"""Most rows of a block, in multiples of the buffer; also the number of blocks for few rows."""
 MIN_BUFFERS: Final = 3
 """Fewest rows of a block, in multiples of the buffer."""
 

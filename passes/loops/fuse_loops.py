@@ -55,7 +55,7 @@ from axiomjit.symbolic.dims import Dim, Symbol, bound
 MAX_CACHED_ROW: Final = 65_536
 """Most elements of a row that stays in the cache while several loops walk it."""
 MIN_BLOCK_STEPS: Final = 64
-"""Fewest steps of a fold loop each run of which may be a block of an outer fold."""
+"""Fewest steps of an inner fold loop whose single run may be a block of the outer fold."""
 MAX_SHORT: Final = 8
 """Most elements of a row that is too short for vectors along the row: a vector of most dtypes."""
 MAX_STATEMENTS: Final = 200
@@ -185,7 +185,7 @@ class _Joined:
         self._written: dict[Storage, int] = {}
         self._used: dict[Storage, int] = {}
         self._may_fail = -1
-        # the nests that take statements, by what `may_join` compares, in order
+        # for each key, the nests that take more statements, in order
         self._open: dict[object, list[int]] = {}
 
     @property
@@ -219,7 +219,7 @@ class _Joined:
         )
 
     def _candidates(self, own: _Facts, least: int) -> Iterator[int]:
-        """The nests from place `least` on that may take the loops of a nest, latest first."""
+        """The nests, from place `least` on, that a nest may join; the latest comes first."""
         rows = [self._open.get(key, []) for key in _keys(own)]
         late = (takewhile(lambda k: k >= least, reversed(row)) for row in rows)
         return (k for k, _ in groupby(merge(*late, reverse=True)))
@@ -332,7 +332,7 @@ class _Accesses:
         self.flat = len(loops) > 1 and all(walks_as_one(s.index, *loops[-2:]) for s in accesses)
 
     def extend(self, behind: _Accesses) -> None:
-        """Count the statements `behind` these statements, in the same loops."""
+        """Add the facts about statements `behind` these statements in the same loops."""
         for buffer, places in behind.places.items():
             self.places.setdefault(buffer, set()).update(places)
         self.stored |= behind.stored

@@ -201,7 +201,7 @@ def _read_from(stmt: Stmt, old: State, new: State, part: int) -> Stmt:
 
 
 def _at_first(stmt: Stmt, loops: set[str]) -> Stmt:
-    """The statement as the first iteration of the loops runs it."""
+    """The statement with the indices of the first iteration of the loops."""
     if not isinstance(stmt, Load):
         return stmt
     terms = tuple(term for term in stmt.index.terms if term[0] not in loops)

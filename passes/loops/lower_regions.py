@@ -46,8 +46,8 @@ from axiomjit.symbolic.index_ranges import IndexRanges
 MAX_CELLS: Final = 64
 """Most elements of a temporary that is put into scratch memory of the kernel."""
 MOST_ELEMENTS: Final = 2**16
-"""The most elements that a trip computes at once in a serial kernel: a larger trip calls kernels
-whose work threads share, and Ctrl-C is heard between these kernels."""
+"""The most elements that a trip of a serial kernel computes at once. A larger trip calls kernels:
+threads share the work of each kernel, and Ctrl-C is heard between kernels."""
 MIN_VECTOR_PRODUCT: Final = 2**16
 """Fewest multiplications in a product of a matrix and a vector for which a trip calls a library."""
 PASSES: Final[tuple[Callable[[Any, Context], Any], ...]] = (

@@ -68,7 +68,7 @@ def search_blocks(program: LoopProgram, context: Context) -> LoopProgram:
     are computed again, and the first element that equals the extreme has the position. Elements
     that depend on earlier iterations are stored in a tile, and each block is searched in the tile
     before the next block is computed. Loops whose elements are overwritten, lanes of tiles, and
-    short loops are not changed. The length of a loop records a guard in the scope.
+    short loops are not changed. Comparing the length of a loop records a guard in the scope.
 
     Needs: blocked nests.
     Gives: a legal loop program.
@@ -160,7 +160,7 @@ def _with_prefetch(stmt: Stmt, loop: For) -> Stmt:
 
 
 def _is_cut(loop: For) -> bool:
-    """True if a loop may be cut into blocks of this pass: it has no block, or a multiple of it."""
+    """True if this pass may cut a loop into blocks: the loop has no block, or a larger multiple."""
     if loop.block is None:
         return True
     size = dim(loop.block.size).constant

@@ -53,7 +53,7 @@ def _without_selects(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
 def _decide_bounds(
     body: tuple[Stmt, ...], verdict: Callable[[Bound], bool | None]
 ) -> tuple[Stmt, ...]:
-    """In selects, drop bounds that `verdict` calls True, and parts with a bound it calls False."""
+    """In selects, drop bounds with the `verdict` True, and parts that have a bound with False."""
 
     def rule(stmt: Stmt) -> tuple[Stmt, ...]:
         if not isinstance(stmt, Select):

@@ -71,7 +71,7 @@ def strip_mine(program: LoopProgram, context: Context) -> LoopProgram:
     stored in tiles, with a cell per iteration of the strip, unless loading or computing these
     values again is cheaper. A loop over a short block is its own strip. A loop is not changed if it
     runs over part of its extent, loads from a buffer into which it stores, or stores or folds twice
-    into one place. The length of a loop records a guard in the scope.
+    into one place. Comparing the length of a loop records a guard in the scope.
 
     Needs: blocked nests.
     Gives: a legal loop program.
@@ -205,9 +205,9 @@ class _Split:
 
     Odd groups are scalar operations, each in the first group in which its operands are known. Even
     groups are vector code; statements that no scalar operation needs are in the last group. With a
-    budget of cycles, no chain of operations in a group is longer than the budget; then the operands
-    of elementary functions are also in their first possible group. `tiles` are the values that a
-    later group needs, with their dtypes.
+    budget of cycles, no chain of operations in a group takes more cycles than the budget. The
+    operands of elementary functions are then also in their first possible group. `tiles` are the
+    values that a later group needs, with their dtypes.
     """
 
     def __init__(self, loop: For, scalar: Set[str], budget: float) -> None:
@@ -343,7 +343,7 @@ class _Split:
             match stmt:
                 case Let(name=name) | ReadState(name=name) if self.level.get(name) == group:
                     wanted = name in self.tiles or self._is_scalar(name)
-                case Store(value=value):  # in the group of its value, if that is an early one
+                case Store(value=value):  # in the group of its value, if that has an early group
                     early = isinstance(self.made.get(value), Let) or self._is_scalar(value)
                     wanted = group == (self.level.get(value, last) if early else last)
                 case Fold(state=state):

@@ -46,8 +46,8 @@ def tile_folds(program: LoopProgram, context: Context) -> LoopProgram:
     the states become a tile with a cell per lane, and the lanes run innermost. If a fold computes
     little, a thread takes up to `UNROLL` blocks together, since memory is read fastest along whole
     rows. Folds over short windows, over windows cut off at the edges of the array, and short folds
-    of elementary functions are tiled, too; the length of windows and of short folds records a guard
-    in the scope.
+    of elementary functions are tiled, too; comparing the length of windows and of short folds
+    records a guard in the scope.
 
     Needs: ordered loops; a fold directly inside a map loop has no map loop inside.
     Gives: a legal loop program.

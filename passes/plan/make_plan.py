@@ -115,8 +115,8 @@ def _partials(steps: Steps) -> list[Storage]:
 def _groups(steps: Steps) -> dict[int, tuple[LibraryCall, ...]]:
     """For each library call, by its index, the later calls for other results of the same function.
 
-    Later calls run together with the first call, so their indices are no keys. A write into an
-    operand ends a group.
+    A later call runs together with the first call, so the later call has no entry of its own. A
+    write into an operand ends a group.
     """
     found: dict[int, tuple[LibraryCall, ...]] = {}
     known: dict[tuple[object, tuple[View, ...]], int] = {}

@@ -54,7 +54,8 @@ from axiomjit.passes.ir.view_ir import POSITIONS, ArrayRole, Number, Storage
 from axiomjit.symbolic.dims import SMALL, Dim, dim
 
 MAX_BAKED_TRIPS: Final = 64
-"""The most trips of a loop of the program that are a literal, so that LLVM may unroll it."""
+"""The largest number of trips of a user's loop that is a literal, so that LLVM may unroll the
+loop."""
 TREE_LEVELS: Final = 32
 """The number of levels of a tree of block results, enough for 2**32 blocks."""
 
@@ -73,8 +74,8 @@ def render_source(nest: Nest, numbers: tuple[Number, ...], target: ChosenTarget)
 
     Extents and offsets up to 4 and strides up to 1 are literals in the source; for larger literal
     strides LLVM would emit gathers, which are slower than loads. Other lengths are words. In loops
-    of the user's program, trips up to 64 and integers are literals, too. The first map loop runs
-    over the range that the caller gives.
+    of the user's program, a number of trips up to 64 is a literal, too, and so are integers. The
+    first map loop runs over the range that the caller gives.
 
     Needs: a legal nest with one outer map loop, or without loops.
     Gives: a kernel whose text depends on the nest alone; its key also has the target's name.
@@ -213,7 +214,7 @@ class _Writer:
         return f"int64({element})" if storage is POSITIONS else f"{self.buffer(storage)}, {element}"
 
     def suffix(self, stmt: Load | Store) -> str:
-        """The suffix `_apart` for an access by a stride word in a kernel that calls functions."""
+        """The suffix `_apart` if an access has a word as stride and the kernel calls functions."""
         if not self.calls or stmt.buffer in self.scratch or stmt.buffer is POSITIONS:
             return ""
         step = dict(stmt.index.terms).get(next(reversed(self.open), ""), 0)

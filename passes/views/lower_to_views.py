@@ -49,7 +49,8 @@ def lower_to_views(graph: Graph, context: Context) -> ViewProgram:
     Values selected by `choose_storage` are stored, in the order of dimensions that `choose_layouts`
     finds; all other values are r-tensors. A version of a storage overwrites the version before it.
 
-    Needs: a legal graph in which only outputs are views, and versions are read before the next one.
+    Needs: a legal graph in which only outputs are views, and each version is read before the next
+    one is written.
     Gives: a legal view program with one result per output.
     Keeps: the value of every output; outputs that are views stay views.
     """

@@ -42,8 +42,8 @@ def narrowed(builder: Any, value: Any) -> Any:
     if target.computes_float16:
         return builder.fptrunc(value, HALF)
     if target.converts_float16:
-        # LLVM would round the operands of copysign in place of its result, and so a float64 to
-        # float16. It does not move canonicalize.
+        # LLVM would round the operands of copysign instead of its result, which would need a cast
+        # of float64 to float16. LLVM does not move a rounding past canonicalize.
         return builder.fptrunc(call_intrinsic(builder, "llvm.canonicalize", [value]), HALF)
     bits = builder.bitcast(value, INT)
     size = builder.and_(bits, INT(SIGN - 1))

@@ -124,8 +124,8 @@ CHECKED_NAMES: dict[str, Any] = {**NAMES, **memory_builtins.CHECKED_NAMES}
 
 TRAITS: Final = Traits()
 """The traits of a kernel without elementary functions, strips or rows."""
-# Packed instructions on x86: all but moves in wide registers, and arithmetic in 128-bit ones
-# (scalar code also uses packed logic and moves there).
+# Packed instructions on x86: in wide registers all instructions except moves; in 128-bit registers
+# only arithmetic, since scalar code also uses packed logic and moves there.
 _WIDE = re.compile(r"^\s+(?!\w*mov)v\w+\s.*%[yz]mm", re.MULTILINE)
 _NARROW = re.compile(
     r"^\s+v?(?:(?:add|sub|mul|div|sqrt|max|min|cmp\w*|fn?m(?:add|sub)\d+)p[sd]"

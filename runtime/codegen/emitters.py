@@ -59,7 +59,7 @@ def hidden(builder: Any, number: Any, *attributes: str) -> Any:
     kind = ir.FunctionType(number.type, [number.type])
     kept = builder.asm(kind, "", "=r,0", [number], side_effect=False)
     for attribute in ("nounwind", "memory(none)", *attributes):
-        set.add(kept.attributes, attribute)  # llvmlite does not know all of them
+        set.add(kept.attributes, attribute)  # `add` refuses attributes unknown to llvmlite
     return kept
 
 

@@ -348,7 +348,7 @@ Key = tuple[str, bool]
 MAX_IDLE_KERNELS: Final = 256
 """The number of kernels that are kept although no plan may run them any more."""
 EVICT_FRACTION: Final = 1 / 8
-"""The fraction of kernels that are evicted together beyond the limit, so sorting is rare."""
+"""The fraction of kernels that is evicted at once beyond the limit, so that sorting is rare."""
 
 
 class KernelCache:
@@ -461,7 +461,7 @@ class KernelCache:
 
     def _require_now(self) -> None:
         reason = why_not_compile()
-        if reason is not None:  # the thread that compiles this key may be waiting for this thread
+        if reason is not None:  # the compiling thread may wait for this thread
             raise NotNowError(reason)
 
     def _make_room(self, new: KernelHandle) -> None:

@@ -33,7 +33,7 @@ from axiomjit.runtime.object_cache.store import run_passes
 
 
 class TargetLibrary(JITCodeLibrary):
-    """A code library whose machine code calls only functions that exist."""
+    """A code library that is refused if its machine code calls a function that does not exist."""
 
     _codegen: Any
     _final_module: Any
@@ -46,7 +46,7 @@ class TargetLibrary(JITCodeLibrary):
     def objects(self) -> tuple[bytes, ...]:
         """The object files of the library and of shared libraries that it calls."""
         found = [self]
-        for library in found:  # which grows meanwhile
+        for library in found:  # the list grows in this loop
             called = (self._codegen.shared.get(name) for name in sorted(library.tables.undefined))
             found += [one for one in dict.fromkeys(called) if one and one not in found]
         return tuple(library.object_code for library in found)
@@ -112,7 +112,7 @@ class TargetContext(CPUContext):
     """Numba's context for a target: the representation of types, and code generation.
 
     Kernels use nothing from Numba's registries, so the registries stay empty, which halves the time
-    of the first compilation of a process. Numba functions of the user have another context.
+    of the first compilation of a process. The user's own Numba functions have another context.
     """
 
     def __init__(self, target: Target) -> None:

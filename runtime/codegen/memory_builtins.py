@@ -71,7 +71,7 @@ def with_prefetch(builder: Any, value: Any, buffer: Any, index: Any, ahead: Any 
     name = f"{PREFIX}passed_f{size}"
     if name not in module.globals:
         _with_forms(module, name, value.type, size)
-    # Of integers, since LLVM would compute a vector of pointers to use the first of them.
+    # Computed as an integer: from a pointer, LLVM would make a vector and use its first element.
     further = builder.mul(builder.add(index, ahead), WORD(size))
     address = builder.add(builder.ptrtoint(buffer, WORD), further)
     return builder.call(module.globals[name], [value, address])
@@ -81,7 +81,7 @@ def _with_forms(module: Any, name: str, kind: Any, size: int) -> None:
     """Define the scalar function that prefetches, and its vector forms for each kind of address."""
     full = lanes_of(module, kind)
     forms = {}
-    for lanes in (full[0] // 2, *full):  # half of a vector, for loops that use no wider ones
+    for lanes in (full[0] // 2, *full):  # half a vector, for loops with shorter vectors
         vector = ir.VectorType(kind, lanes)
         for address, emit in ((WORD, _prefetch), (ir.VectorType(WORD, lanes), _no_prefetch)):
             parameters = f"vl{size}" if address == WORD else "vv"

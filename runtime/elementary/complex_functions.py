@@ -37,7 +37,7 @@ def exp(m: Arithmetic, of: RealFunction, x: Numeric, y: Numeric) -> RealParts:
     less, factor = _shifted_argument(m, x > REACH[m.code], x)
     power = of("exp", less)
     re, im = power * (of("cos", y) * factor), power * (of("sin", y) * factor)
-    lost = ~(abs(y) < INFINITY) & (abs(x) == INFINITY)  # the angle is unknown, the size is not
+    lost = ~(abs(y) < INFINITY) & (abs(x) == INFINITY)  # only the size is known
     im = m.select(lost & (x < 0.0), m.copysign(m.constant(0.0), y), im)
     return m.select(lost, power, re), m.select(y == 0.0, y, im)
 

@@ -5,10 +5,10 @@ In float32, erf is a piecewise polynomial. In float64, erf is a polynomial for s
 
 erfc(x) = exp(-x**2) g(x) for x >= 0, otherwise 2 - erfc(-x).
 
-In float32, exp(-x**2) = 2**(k / 32) e**r, where the power T has 12 bits, and g(x) = V + d. V has 12
-bits, too, and is the value of g at a point in the piece of x. d is a polynomial of the distance to
-this point. Hence the product T V is exact, and the terms that are added to it are small, as in
-Tang's table-driven methods.
+In float32, exp(-x**2) = T e**r, where T = 2**(k / 32) has 12 bits, and g(x) = V + d. V has 12 bits,
+too, and is the value of g at a point in the piece of x. d is a polynomial of the distance to this
+point. Hence the product T V is exact, and the terms that are added to it are small, as in Tang's
+table-driven methods.
 
 In float64 g(x) = p(t) / (1 + 9/8 x) with t = (x - 3) / (x + 3), where the numerator p varies little
 from 0 to infinity (after Shepherd and Laframboise, Mathematics of Computation 36, 1981, with 1 + 2

@@ -21,11 +21,12 @@ from axiomjit.runtime.elementary.tables import (
 )
 
 REACH = {"f4": (-104.0, 89.0), "f8": (-746.0, 710.0)}
-"""The bounds of x: below the first exp is 0, above the second it is infinite."""
+"""Two bounds of x: below the first one, exp(x) is 0; above the second one, it is infinite."""
 REACH2 = {"f4": (-150.5, 129.0), "f8": (-1076.0, 1025.0)}
-"""The bounds of x: below the first exp2 is 0, above the second it is infinite."""
+"""Two bounds of x: below the first one, exp2(x) is 0; above the second one, it is infinite."""
 SMALL = {"f4": (-20.0, 89.0), "f8": (-44.0, 710.0)}
-"""The bounds of x: below the first exp(x) - 1 rounds to -1, above the second it is infinite."""
+"""Two bounds of x: below the first one, exp(x) - 1 rounds to -1; above the second one, it is
+infinite."""
 NEAR = 0.45
 """The size of x below which exp(x) - 1 in float64 is a polynomial of x, with k = 0."""
 ROUNDING_SHIFT = 0.085

@@ -96,7 +96,7 @@ def _compensated_sum(m: Arithmetic, base: Numeric, main: Numeric, rest: Numeric)
 
 
 def arcsin(m: Arithmetic, x: Numeric) -> Numeric:
-    """The arc sine: a(|x|) up to 1/2, above pi / 2 - 2 a(sqrt((1 - |x|) / 2)), with x's sign.
+    """The arc sine: a(|x|) for |x| <= 1/2, else pi / 2 - 2 a(sqrt((1 - |x|) / 2)), with x's sign.
 
     Here a(q) = q + q**3 p(q**2) is the arc sine of q for q up to 1/2.
     """

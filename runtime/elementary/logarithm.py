@@ -75,7 +75,7 @@ TEN = Base(
 
 
 def _inverse(m: Arithmetic, x: Numeric) -> Numeric:
-    """The factor c of the module's docstring for the mantissa of x."""
+    """The factor c for the mantissa of x, as in the module's docstring."""
     return m.looked_up("inverse", tables.INVERSE[m.code], x)
 
 
@@ -168,7 +168,7 @@ def log1p(m: Arithmetic, x: Numeric) -> Numeric:
 
 
 def log2_1p(m: Arithmetic, x: Numeric) -> Numeric:
-    """The value log2(1 + x) for finite x >= 0, which is accurate enough only in float64."""
+    """The value log2(1 + x) for finite x >= 0; only in float64 is this method accurate enough."""
     whole, rest, r = _of_one_more(m, TWO, x)
     return whole + m.fma(r, TWO.of_e[m.code][0], rest)
 

@@ -209,7 +209,7 @@ class BoundPlan:
         self.handles = [handle for action in self.actions for handle in action.handles]
 
     def of_words(self, symbols: Iterable[Symbol]) -> BoundPlan | None:
-        """The plan for all values of symbols, which only native calls can run; None if impossible.
+        """The plan for any values of symbols, which only native calls can run; None without one.
 
         Comparisons of lengths are recorded as guards in the current scope.
         """

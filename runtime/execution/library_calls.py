@@ -144,7 +144,7 @@ class Calling(BoundStep):
             located = _located(error, step.where)
             try:
                 raise located from None
-            except Exception:  # native code calls this method: no frame of ours is to be seen
+            except Exception:  # native code calls this; tracebacks must not show our frame
                 hide_frames(located)
                 raise
 

@@ -1,9 +1,9 @@
 """The kinds of plan steps, which run in Python or are written as native instructions.
 
 A form has everything that does not depend on lengths. A bound step is a small object that refers to
-the form, so that a function that is called with many shapes stores little for each. Calling a bound
-step runs it in Python; `emit` writes the instructions of a native call. `execute.STEP_KINDS` maps
-kinds of steps to forms; library calls are in `library_calls`.
+the form, so that a function that is called with many shapes stores little for each shape. Calling a
+bound step runs it in Python; `emit` writes the instructions of a native call. `execute.STEP_KINDS`
+maps kinds of steps to forms; library calls are in `library_calls`.
 """
 
 from __future__ import annotations
@@ -292,7 +292,8 @@ class LaunchForm(StepForm):
     """The form of a launch of a kernel, with the words that do not depend on lengths.
 
     `given` lists the words for numbers among the arguments, as word, position and dtype. `before`
-    is the launch of a prepass, which runs first if threads share chains, or of a parallel variant.
+    is the launch of a prepass or of a parallel variant. A prepass runs first if threads share
+    chains.
     """
 
     __slots__ = (

@@ -215,7 +215,7 @@ class Pool:
                 self.jobs[job] = None
                 if job.give_up is None:
                     self._call_workers(len(job.seats))
-                else:  # it gets a helper even if other jobs have them all
+                else:  # a helper is needed even if all workers are busy
                     self._call_workers(sum([len(other.seats) for other in list(self.jobs)]))
                 if job.give_up is None or not self.workers:
                     job.work()
@@ -224,7 +224,7 @@ class Pool:
                 job.wait()
             finally:
                 job.close()
-        finally:  # again, if a signal came before the first step of that
+        finally:  # repeated, since a signal may interrupt the first `close`
             self.jobs.pop(job, None)
             job.close()
         if job.failures:
@@ -247,7 +247,7 @@ class Pool:
         if len(self.workers) < count:
             self._hire(count)
         for _ in range(count):
-            if self.calls.qsize() >= len(self.workers):  # all will look for jobs anyway
+            if self.calls.qsize() >= len(self.workers):  # all workers have an entry already
                 return
             self.calls.put(None)
 

@@ -87,7 +87,7 @@ def load_allocator() -> dict[str, int]:
         ImportError: llvmlite is not installed.
         RuntimeError, OSError, ValueError: the code can be neither loaded nor compiled.
     """
-    late = lazy_import("axiomjit.runtime.memory.allocator_text")  # few processes need it
+    late = lazy_import("axiomjit.runtime.memory.allocator_text")  # few processes write the text
     code = cached_code(late.allocator_text(), "axiomjit_allocator")
     table: int = ctypes.CFUNCTYPE(ctypes.c_void_p)(code.address)()
     names = ("malloc", "calloc", "realloc", "free", "trim")
@@ -181,7 +181,7 @@ def _start() -> None:
             _Process.pool = _Pool()
     except (ImportError, AttributeError, RuntimeError, OSError, ValueError):
         return
-    address = function_address("malloc_trim")  # of glibc, which keeps up to 64 MiB for NumPy
+    address = function_address("malloc_trim")  # glibc keeps up to 64 MiB for NumPy
     if address is not None:
         ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_size_t)(address)(0)
 

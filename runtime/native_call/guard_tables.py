@@ -417,7 +417,7 @@ class Guards:
                 self._equal_item(source, value, k) for k in range(len(value))
             )
         elif isinstance(value, np.void):
-            return False  # its elements may be changed
+            return False  # the elements of a record may be changed
         else:
             self.same(source, value)
         return True

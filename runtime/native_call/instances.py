@@ -87,7 +87,7 @@ class NoAttributes(Record):
 
 
 def attribute_place(kind: type, name: str) -> Slot | InDict | Inline | NoAttributes | None:
-    """The place of an own attribute in the instances of a class; None if it is unknown."""
+    """The place where instances of a class store an attribute; None if the place is unknown."""
     if refusal() or issubclass(kind, type):
         return None
     held = _class_attribute(kind, name)
@@ -125,7 +125,7 @@ def version(kind: type) -> int | None:
         return None
     if kind.__flags__ & _IMMUTABLE:
         return 0
-    type.__getattribute__(kind, "__new__")  # a look-up gives it one
+    type.__getattribute__(kind, "__new__")  # a look-up gives the class a version
     return (short_at(id(kind) + VERSION) & 0xFFFFFFFF) or None
 
 

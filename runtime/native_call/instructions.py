@@ -29,9 +29,8 @@ Words = tuple[str, ...]
 Length = int | Dim
 """A length: a number, or a length that each call computes from integer arguments (`words`)."""
 SCALARS, TUPLE, NOTHING = 1, 2, 4
-"""Bits of the `form` of a plan.
-
-Results without dimensions are NumPy scalars; the results are in a tuple; the call returns None.
+"""Three bits of the `form` of a plan: results without dimensions are NumPy scalars; the results are
+in a tuple; the call returns None.
 """
 
 
@@ -115,7 +114,7 @@ def _make_array(e: EntryBuilder, row: Row, failed: str) -> None:
         e.call(e.runtime("take"), held)
         e.go(behind)
         e.begin(behind)
-        # It takes the reference to the owner even if it fails.
+        # `set_base` takes the reference to the owner even if it fails.
         found = e.call_short(e.runtime("set_base"), array, held)
         e.require(e.test("eq", found, 0), failed)
 

@@ -52,12 +52,12 @@ def entry_text() -> str:
     e = EntryBuilder()
     items = e.load(e.cell, structures.LIST_ITEMS)
     e.tables = e.word(items, 0)
-    # Without a table there is no runtime block: the cell has its address once more.
+    # A cell without tables also needs the address of the runtime block, so the cell has it.
     take, vectorcall, drop = (
         e.word(e.add(e.word(items, 2), structures.BYTES), [*RUNTIME].index(name))
         for name in ("take", "vectorcall", "drop")
     )
-    e.call(take, e.tables)  # code of the user's, of `__eq__` and `__del__`, may replace them
+    e.call(take, e.tables)  # the user's `__eq__` or `__del__` may replace the tables
     with e.count(e.load(e.tables, structures.SIZE), step=2) as number:
         item = e.load(e.at(e.tables, number), structures.TUPLE_ITEMS)
         e.table = e.add(item, structures.BYTES)

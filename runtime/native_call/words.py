@@ -216,7 +216,7 @@ class Words:
         constant = dict(apart.terms).get((), 0)
         varying = apart - constant
         if not varying.terms:
-            return  # it holds for all integers
+            return  # the comparison holds for all integers
         if varying.terms[0][1] < 0:
             varying, constant, sign = -varying, -constant, MIRRORED[sign]
         self._limits.setdefault(varying, Limits()).take(sign, -constant)

@@ -257,7 +257,7 @@ def _literal_value(text: str) -> Any:
     rejected while another thread parses, and is read again.
 
     Raises:
-        ValueError: the text is not a literal, or other threads parse each time.
+        ValueError: the text is not a literal, or another thread was parsing at each attempt.
     """
     for _ in range(100):
         try:

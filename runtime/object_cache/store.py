@@ -309,7 +309,7 @@ class ObjectStore:
         return None
 
     def record_of(self, chosen: ChosenTarget) -> Target:
-        """The record of a target, from disk; if it is not there, from LLVM and then written.
+        """The record of a target, from disk; a missing record comes from LLVM and is then written.
 
         Raises:
             GraphValueError: this CPU cannot run code of the target.
@@ -378,7 +378,7 @@ MACHINE: Final = {"opt": 2, "codemodel": "jitdefault", "jit": True}
 
 
 def cached_code(text: str, symbol: str) -> LoadedCode:
-    """The code of a text with the address of its function `symbol`; it is never unloaded.
+    """The machine code of a text, and the address of its function `symbol`; never unloaded.
 
     Raises:
         ImportError: llvmlite is not installed.

@@ -40,7 +40,7 @@ def sentences(sources: dict[str, str]) -> list[tuple[str, str]]:
             prose, *sections = SECTION.split(str(text.value.value))
             items = "".join(ITEM.sub("\n\n", section) for section in sections)
             for paragraph in re.split(r"\n\s*\n", prose + items):
-                if not paragraph.strip().startswith((">>>", "|", "-", "`axiomjit")):
+                if not paragraph.strip().startswith((">>>", "Examples:", "|", "-", "`axiomjit")):
                     place = f"{path}:{text.lineno}"
                     found += [(place, one) for one in END.split(" ".join(paragraph.split())) if one]
     return found
