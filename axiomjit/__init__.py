@@ -20,9 +20,9 @@ from axiomjit.base.locks import lazy_import as _lazy_import
 from axiomjit.base.locks import uncollected as _uncollected
 
 with _uncollected():
-    from axiomjit.base.libraries import LIBRARIES as _LIBRARIES
-    from axiomjit.base.libraries import Blocks as _Blocks
-    from axiomjit.base.libraries import Library as _Library
+    from axiomjit.base.tree import LIBRARIES as _LIBRARIES
+    from axiomjit.base.tree import Blocks as _Blocks
+    from axiomjit.base.tree import Library as _Library
     from axiomjit.dispatch.jit import jit as jit
     from axiomjit.dispatch.warm import spec as spec
     from axiomjit.functions.libraries import replaced_in as _replaced_in

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from axiomjit.accumulators.scalars import trace_scalars
-from axiomjit.base.bounded_tables import DEFAULT_LIMIT, BoundedTable
+from axiomjit.base.caching import DEFAULT_LIMIT, BoundedTable
 from axiomjit.base.dtypes import DType, Promotable, common, convert
 from axiomjit.base.errors import GraphTypeError, GraphValueError, amount
 from axiomjit.base.origins import hides_frames, user_location

@@ -11,7 +11,7 @@ from axiomjit.axis.declarations import layout_of_storage
 from axiomjit.axis.named_arrays import NamedArray
 from axiomjit.axis.placed_arrays import has_layout, placed
 from axiomjit.axis.tensors import Tensor
-from axiomjit.base.chunked import refuse_chunked
+from axiomjit.base.array_values import refuse_chunked
 from axiomjit.base.errors import AxesError, AxiomError, GraphTypeError, GraphValueError
 from axiomjit.base.origins import user_location
 from axiomjit.base.overlaps import overlaps_itself

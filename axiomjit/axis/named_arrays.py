@@ -9,8 +9,8 @@ import numpy as np
 
 from axiomjit.axis.axes import Axes, AxesLike, axes_at, make_axes
 from axiomjit.axis.methods import AxisMethods
-from axiomjit.base.bounded_tables import BoundedTable
-from axiomjit.base.chunked import refuse_chunked
+from axiomjit.base.array_values import refuse_chunked
+from axiomjit.base.caching import BoundedTable
 from axiomjit.base.dtypes import CODES, DType
 from axiomjit.base.errors import AxesError
 from axiomjit.base.origins import hides_frames, user_location

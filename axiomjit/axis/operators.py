@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, NoReturn, TypeVar
 
-from axiomjit.base.array_values import ArrayValue
+from axiomjit.base.array_values import OPERATORS, ArrayValue
 from axiomjit.base.errors import GraphTypeError
 from axiomjit.base.locks import LazyRegistry
-from axiomjit.base.operator_names import OPERATORS
 from axiomjit.base.origins import hides_frames_in_methods, user_location
 
 Result = TypeVar("Result")

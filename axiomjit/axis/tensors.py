@@ -32,7 +32,7 @@ from axiomjit.axis.named_arrays import NamedArray
 from axiomjit.axis.operators import operation
 from axiomjit.axis.placed_arrays import check_layout, layout_of
 from axiomjit.base import dtypes
-from axiomjit.base.chunked import refuse_chunked
+from axiomjit.base.array_values import refuse_chunked
 from axiomjit.base.dtypes import DType, code, is_complex
 from axiomjit.base.errors import AxesError, GraphTypeError, UnboundError
 from axiomjit.base.origins import hides_frames, user_location

@@ -18,7 +18,7 @@ from axiomjit.axis.declarations import declaration_of, layout_of_storage, starti
 from axiomjit.axis.deferred_checks import bound_lengths
 from axiomjit.axis.named_arrays import NamedArray
 from axiomjit.axis.tensors import Tensor, placeholder, shown, used_axes
-from axiomjit.base.bounded_tables import BoundedTable
+from axiomjit.base.caching import BoundedTable
 from axiomjit.base.errors import GraphTypeError, GraphValueError, amount
 from axiomjit.base.locks import new_lock
 from axiomjit.base.native_callable import NativeCallable

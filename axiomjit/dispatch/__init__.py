@@ -68,7 +68,7 @@ Installed functions: an earlier layer calls a later layer through them.
   `dispatch` lends arrays to functions by the drop-in, which is built on `dispatch`; front ends
   ask `interop` for functions of DataArrays
 - `axiomjit/graph/execution.py` `_installed`: the functions installed there
-- `axiomjit/base/libraries.py` `LIBRARIES`: how `interop` splits a library's labelled arrays, and
+- `axiomjit/base/tree.py` `LIBRARIES`: how `interop` splits a library's labelled arrays, and
   makes arrays of its columns and tensors, and answers calls with its arrays in blocks
 - `axiomjit/functions/libraries.py` `replaced_in`: what `interop` does in place of a library
 

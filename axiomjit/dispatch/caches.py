@@ -16,7 +16,7 @@ from typing import Any, Final, Protocol, TypeVar
 
 import numpy as np
 
-from axiomjit.base.bounded_tables import BoundedTable
+from axiomjit.base.caching import BoundedTable
 from axiomjit.base.locks import is_held_here
 from axiomjit.base.origins import hides_frames
 from axiomjit.base.records import Record

@@ -11,7 +11,7 @@ from weakref import ref
 
 import numpy as np
 
-from axiomjit.base.bounded_tables import BoundedTable
+from axiomjit.base.caching import BoundedTable
 from axiomjit.base.dtypes import is_inexact
 from axiomjit.base.errors import AxiomError, GradientError, NeedsValuesError
 from axiomjit.base.locks import lazy_import

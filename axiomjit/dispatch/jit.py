@@ -27,10 +27,10 @@ from axiomjit.base.errors import (
     UnsupportedError,
     amount,
 )
-from axiomjit.base.libraries import LIBRARIES, in_blocks
 from axiomjit.base.locks import lazy_import, new_lock, why_not_compile
 from axiomjit.base.native_callable import NativeCallable
 from axiomjit.base.origins import hide_frames, hides_frames
+from axiomjit.base.tree import LIBRARIES, in_blocks
 from axiomjit.dispatch.arguments import (
     CallArguments,
     Forms,

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from axiomjit.base.libraries import library_of
 from axiomjit.base.locks import lazy_import
 from axiomjit.base.native_callable import NativeCallable
+from axiomjit.base.tree import library_of
 from axiomjit.graph.nodes import Constant, Graph
 from axiomjit.symbolic.dims import Symbol
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Self
 
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from axiomjit.base.bounded_tables import BoundedTable
+from axiomjit.base.caching import BoundedTable
 from axiomjit.base.errors import GraphTypeError, GraphValueError
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record

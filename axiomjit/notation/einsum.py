@@ -10,7 +10,7 @@ import numpy as np
 
 from axiomjit.accumulators.accumulator import Accumulator
 from axiomjit.accumulators.arrays import ArrayFunction, GraphInputs
-from axiomjit.base.bounded_tables import DEFAULT_LIMIT, BoundedTable
+from axiomjit.base.caching import DEFAULT_LIMIT, BoundedTable
 from axiomjit.base.errors import GraphTypeError, ShapeError, SpecError
 from axiomjit.base.origins import hides_frames, user_location
 from axiomjit.base.records import Record

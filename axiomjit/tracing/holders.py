@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.base.reachable import Path, reachable
 from axiomjit.base.trace_context import Following, current
+from axiomjit.base.tree import Path, reachable
 from axiomjit.tracing.lengths import SymbolicNumber
 from axiomjit.tracing.tracer import Tracer
 

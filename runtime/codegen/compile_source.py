@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Any, Final
 from llvmlite import binding
 from numba.core.compiler_lock import global_compiler_lock
 
+from axiomjit.base.caching import sha256
 from axiomjit.base.errors import AxiomError, CompileError
-from axiomjit.base.hashing import sha256
 from axiomjit.base.target import Target
 from axiomjit.passes.ir.plan_ir import Traits
 from axiomjit.runtime.codegen import cast_builtins, memory_builtins, tree_builtins, value_builtins

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Final
 
-from axiomjit.base.keep_alive import keep_alive
+from axiomjit.base.caching import keep_alive
 from axiomjit.base.locks import new_lock
 from axiomjit.runtime.native_call import structures
 from axiomjit.runtime.native_call.builder import NAME, EntryBuilder

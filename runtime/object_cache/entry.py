@@ -17,7 +17,7 @@ from ast import literal_eval
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
-from axiomjit.base.hashing import sha256
+from axiomjit.base.caching import sha256
 from axiomjit.base.locks import lazy_import
 from axiomjit.base.records import Record
 

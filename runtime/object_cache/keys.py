@@ -21,7 +21,7 @@ from importlib.util import source_hash
 from operator import mul
 from typing import Final
 
-from axiomjit.base.hashing import sha256
+from axiomjit.base.caching import sha256
 from axiomjit.base.locks import lazy_import
 from axiomjit.base.target import Target
 from axiomjit.passes.ir.plan_ir import Kernel

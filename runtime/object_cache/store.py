@@ -24,9 +24,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Final
 
+from axiomjit.base.caching import keep_alive, sha256
 from axiomjit.base.config import config
-from axiomjit.base.hashing import sha256
-from axiomjit.base.keep_alive import keep_alive
 from axiomjit.base.locks import FORKS_WAIT
 from axiomjit.base.records import Record
 from axiomjit.base.target import ChosenTarget, Target

@@ -2,7 +2,7 @@
 
 import ast
 
-from axiomjit.base.reachable import reachable
+from axiomjit.base.tree import reachable
 from tests.structure.sources import read_sources
 
 
