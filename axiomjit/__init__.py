@@ -41,73 +41,73 @@ if _TYPE_CHECKING:
     from axiomjit.axis.axes import Axes as Axes
     from axiomjit.axis.axes import make_axes as make_axes
     from axiomjit.axis.axis import Axis as Axis
+    from axiomjit.axis.axis import AxisClass as AxisClass
+    from axiomjit.axis.axis import AxisRole as AxisRole
     from axiomjit.axis.axis import make_axis as make_axis
-    from axiomjit.axis.convolution import convolution as convolution
-    from axiomjit.axis.convolution import pooling as pooling
+    from axiomjit.axis.axis import make_axis_class as make_axis_class
+    from axiomjit.axis.axis import make_axis_role as make_axis_role
     from axiomjit.axis.elementwise import TensorFunction as _Function
     from axiomjit.axis.elementwise import astype as astype
     from axiomjit.axis.elementwise import clip as clip
     from axiomjit.axis.elementwise import where as where
     from axiomjit.axis.functions import axes_with_order as axes_with_order
+    from axiomjit.axis.functions import axes_with_role_order as axes_with_role_order
     from axiomjit.axis.functions import broadcast as broadcast
     from axiomjit.axis.functions import cast_axes as cast_axes
+    from axiomjit.axis.functions import cast_role as cast_role
     from axiomjit.axis.functions import dot as dot
+    from axiomjit.axis.functions import map_roles as map_roles
+    from axiomjit.axis.functions import rename as rename
     from axiomjit.axis.joins import concat_along_axis as concat_along_axis
     from axiomjit.axis.joins import one_hot as one_hot
     from axiomjit.axis.joins import pad as pad
     from axiomjit.axis.joins import stack as stack
-    from axiomjit.axis.labels import axes_with_role_order as axes_with_role_order
-    from axiomjit.axis.labels import cast_role as cast_role
-    from axiomjit.axis.labels import map_roles as map_roles
-    from axiomjit.axis.labels import rename as rename
-    from axiomjit.axis.library import argsort as argsort
-    from axiomjit.axis.library import cumprod as cumprod
-    from axiomjit.axis.library import cumsum as cumsum
-    from axiomjit.axis.library import sort as sort
-    from axiomjit.axis.library import take as take
     from axiomjit.axis.named_arrays import NamedArray as NamedArray
+    from axiomjit.axis.networks import convolution as convolution
     from axiomjit.axis.networks import cross_entropy_binary as cross_entropy_binary
     from axiomjit.axis.networks import cross_entropy_binary_inner as cross_entropy_binary_inner
     from axiomjit.axis.networks import cross_entropy_multi as cross_entropy_multi
+    from axiomjit.axis.networks import pooling as pooling
     from axiomjit.axis.networks import relu as relu
     from axiomjit.axis.networks import safelog as safelog
     from axiomjit.axis.networks import sigmoid as sigmoid
     from axiomjit.axis.networks import softmax as softmax
-    from axiomjit.axis.printing import PrintOp as PrintOp
-    from axiomjit.axis.random_tensors import normal as normal
-    from axiomjit.axis.random_tensors import uniform as uniform
     from axiomjit.axis.reductions import L1_norm as L1_norm
     from axiomjit.axis.reductions import L2_norm as L2_norm
     from axiomjit.axis.reductions import all as all
     from axiomjit.axis.reductions import any as any
     from axiomjit.axis.reductions import argmax as argmax
     from axiomjit.axis.reductions import argmin as argmin
+    from axiomjit.axis.reductions import argsort as argsort
+    from axiomjit.axis.reductions import cumprod as cumprod
+    from axiomjit.axis.reductions import cumsum as cumsum
     from axiomjit.axis.reductions import logsumexp as logsumexp
     from axiomjit.axis.reductions import max as max
     from axiomjit.axis.reductions import mean as mean
     from axiomjit.axis.reductions import min as min
     from axiomjit.axis.reductions import prod as prod
+    from axiomjit.axis.reductions import sort as sort
     from axiomjit.axis.reductions import squared_L2 as squared_L2
     from axiomjit.axis.reductions import std as std
     from axiomjit.axis.reductions import sum as sum
+    from axiomjit.axis.reductions import take as take
     from axiomjit.axis.reductions import tensor_size as tensor_size
     from axiomjit.axis.reductions import var as var
     from axiomjit.axis.reductions import variance as variance
+    from axiomjit.axis.state import PrintOp as PrintOp
     from axiomjit.axis.state import as_op as as_op
     from axiomjit.axis.state import assign as assign
     from axiomjit.axis.state import doall as doall
     from axiomjit.axis.state import fill as fill
     from axiomjit.axis.state import materialize as materialize
+    from axiomjit.axis.state import normal as normal
     from axiomjit.axis.state import persistent_tensor as persistent_tensor
     from axiomjit.axis.state import sequential as sequential
     from axiomjit.axis.state import set_item as set_item
     from axiomjit.axis.state import temporary as temporary
+    from axiomjit.axis.state import uniform as uniform
     from axiomjit.axis.state import value_of as value_of
     from axiomjit.axis.state import variable as variable
-    from axiomjit.axis.tags import AxisClass as AxisClass
-    from axiomjit.axis.tags import AxisRole as AxisRole
-    from axiomjit.axis.tags import make_axis_class as make_axis_class
-    from axiomjit.axis.tags import make_axis_role as make_axis_role
     from axiomjit.axis.tensors import Tensor as Tensor
     from axiomjit.axis.tensors import constant as constant
     from axiomjit.axis.tensors import placeholder as placeholder
@@ -154,24 +154,19 @@ _MODULES = {
     "axiomjit.accumulators.elementwise": "elementwise",
     "axiomjit.accumulators.fold": "fold",
     "axiomjit.axis.axes": "Axes make_axes",
-    "axiomjit.axis.axis": "Axis make_axis",
-    "axiomjit.axis.convolution": "convolution pooling",
+    "axiomjit.axis.axis": "Axis AxisClass AxisRole make_axis make_axis_class make_axis_role",
+    "axiomjit.axis.networks": "convolution cross_entropy_binary cross_entropy_binary_inner "
+    "cross_entropy_multi pooling relu safelog sigmoid softmax",
     "axiomjit.axis.elementwise": "astype clip where",
-    "axiomjit.axis.functions": "axes_with_order broadcast cast_axes dot",
+    "axiomjit.axis.functions": "axes_with_order axes_with_role_order broadcast cast_axes "
+    "cast_role dot map_roles rename",
     "axiomjit.axis.joins": "concat_along_axis one_hot pad stack",
-    "axiomjit.axis.labels": "axes_with_role_order cast_role map_roles rename",
-    "axiomjit.axis.library": "argsort cumprod cumsum sort take",
+    "axiomjit.axis.reductions": "all any argmax argmin argsort cumprod cumsum L1_norm L2_norm "
+    "logsumexp max mean min prod sort squared_L2 std sum take tensor_size var variance",
     "axiomjit.axis.named_arrays": "NamedArray",
-    "axiomjit.axis.networks": "cross_entropy_binary cross_entropy_binary_inner "
-    "cross_entropy_multi relu safelog sigmoid softmax",
-    "axiomjit.axis.printing": "PrintOp",
-    "axiomjit.axis.random_tensors": "normal uniform",
-    "axiomjit.axis.reductions": "L1_norm L2_norm all any argmax argmin logsumexp max mean min "
-    "prod squared_L2 std sum tensor_size var variance",
-    "axiomjit.axis.state": "as_op assign doall fill materialize persistent_tensor sequential "
-    "set_item temporary value_of variable",
-    "axiomjit.axis.tags": "AxisClass AxisRole make_axis_class make_axis_role",
-    "axiomjit.axis.tensors": "Tensor constant placeholder",
+    "axiomjit.axis.state": "as_op assign doall fill materialize normal persistent_tensor PrintOp "
+    "sequential set_item temporary uniform value_of variable",
+    "axiomjit.axis.tensors": "constant placeholder Tensor",
     "axiomjit.axis.views": "expand_dims flatten flatten_at slice_along_axis tensor_slice unflatten",
     "axiomjit.descriptions": "descriptions",
     "axiomjit.dispatch.custom_gradients": "check_grad checkpoint custom_grad stop_gradient",

@@ -1,6 +1,6 @@
 """Descriptions of tensors before anything is computed or allocated (ngraph tensors)."""
 
-from axiomjit.axis.descriptions import TensorDescription
+from axiomjit.axis.tensors import TensorDescription
 from axiomjit.views.complex_views import ComplexTensorViewDescription, complex_view
 from axiomjit.views.dense_layout import Layout, column_major_strides, row_major_strides
 from axiomjit.views.descriptions import (

@@ -8,13 +8,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import SupportsIndex
 
-from axiomjit.axis.axes import Axes, NewAxes, by_axis, new_axes
+from axiomjit.axis.axes import (
+    Axes,
+    AxisName,
+    MessageParts,
+    NewAxes,
+    axis_of,
+    by_axis,
+    matched,
+    new_axes,
+    require,
+)
 from axiomjit.axis.axis import Axis, derived_axis
-from axiomjit.axis.deferred_checks import MessageParts, require
 from axiomjit.axis.functions import relabelled
-from axiomjit.axis.names import AxisName, axis_of
-from axiomjit.axis.pairing import matched
-from axiomjit.axis.slices import checked_integer
 from axiomjit.axis.tensors import (
     Operand,
     Tensor,
@@ -24,7 +30,7 @@ from axiomjit.axis.tensors import (
     labelled,
     shown,
 )
-from axiomjit.axis.views import added_axis, normalized_position
+from axiomjit.axis.views import added_axis, checked_integer, normalized_position
 from axiomjit.base import dtypes
 from axiomjit.base.dtypes import is_integer
 from axiomjit.base.errors import AxesError, GraphTypeError, amount

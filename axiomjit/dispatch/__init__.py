@@ -22,7 +22,7 @@ Facts about a node, a storage or a graph. Such facts are not part of the computa
 Hence they are stored outside the object, and freed with the object.
 
 - `axiomjit/graph/nodes.py` `_origins`: the user's line of a node; one node may come from two lines
-- `axiomjit/axis/deferred_checks.py` `_required`: checks on unknown lengths of a node, made later
+- `axiomjit/axis/axes.py` `_required`: checks on unknown lengths of a node, made later
 - `axiomjit/axis/declarations.py` `_declared`: axes, layout and initial values of a storage token
 - `axiomjit/axis/transformers.py` `_arrays`: the values of variables, separate per transformer
 - `axiomjit/dispatch/programs.py` `_plans`: compiled calls of a graph, which hold its constants

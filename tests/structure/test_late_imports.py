@@ -10,7 +10,7 @@ LOADED = ("numpy._core",)
 """Parts of NumPy that are there once it is imported."""
 HELD = {
     "axiomjit/base/target.py": {"find_target", "_known", "_host"},
-    "axiomjit/axis/names.py": {"_no_axis_named"},
+    "axiomjit/axis/axes.py": {"_no_axis_named"},
     "runtime/codegen/compile_source.py": {"_namespace"},
     "runtime/object_cache/store.py": {"compiled", "run_passes"},
     "runtime/execution/library_calls.py": {"_libraries"},
