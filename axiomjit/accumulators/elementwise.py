@@ -14,9 +14,8 @@ from axiomjit.base.origins import hides_frames, user_location
 from axiomjit.base.tree import is_labelled
 from axiomjit.graph import builder
 from axiomjit.graph.builder import cast
-from axiomjit.graph.describe import describe_call, describe_length
 from axiomjit.graph.execution import by_names, in_arrays
-from axiomjit.graph.nodes import Node, Op, is_view
+from axiomjit.graph.nodes import Node, Op, describe_call, describe_length, is_view
 from axiomjit.graph.primitives import CAST, COPY
 from axiomjit.graph.reductions import computed
 from axiomjit.graph.traced_values import NamedValue, NodeValue, TracedValue

@@ -30,7 +30,6 @@ from axiomjit.base.dtypes import (
 )
 from axiomjit.graph import builder
 from axiomjit.graph.builder import cast, elementwise
-from axiomjit.graph.describe import describe_type
 from axiomjit.graph.external_calls import may_fail
 from axiomjit.graph.indexing_ops import (
     HIGHEST,
@@ -41,7 +40,7 @@ from axiomjit.graph.indexing_ops import (
     take_checked,
 )
 from axiomjit.graph.library_operations import CHECK_LABELS, check_labels
-from axiomjit.graph.nodes import Constant, Input, Node, Op, Scalar, note
+from axiomjit.graph.nodes import Constant, Input, Node, Op, Scalar, describe_type, note
 from axiomjit.graph.primitives import (
     ALL_OF,
     ANY,

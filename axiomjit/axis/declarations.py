@@ -18,8 +18,13 @@ from axiomjit.base.errors import AxesError, GraphTypeError, GraphValueError
 from axiomjit.base.origins import user_location
 from axiomjit.graph.nodes import Input, Node, Token
 from axiomjit.graph.storages import VersionedStorage
-from axiomjit.views.dense_layout import Layout, LengthLike, column_major_strides, row_major_strides
-from axiomjit.views.descriptions import BasicTensorDescription
+from axiomjit.views.descriptions import (
+    BasicTensorDescription,
+    Layout,
+    LengthLike,
+    column_major_strides,
+    row_major_strides,
+)
 
 LayoutRequest = Layout | str | None
 """A requested layout: a Layout, "C", "F", or None if no layout is requested."""

@@ -39,7 +39,7 @@ from axiomjit.graph.nodes import Constant, Node, Op, Token, note
 from axiomjit.graph.storages import Materialized, Sequential, assignment, place_of, statement
 from axiomjit.symbolic.dims import Dim, dim
 from axiomjit.symbolic.index_maps import IndexMap, identity, permutation
-from axiomjit.views.dense_layout import Layout
+from axiomjit.views.descriptions import Layout
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike

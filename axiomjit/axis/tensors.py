@@ -62,10 +62,11 @@ from axiomjit.graph.storages import place_of, storage_root, strides_of_constant,
 from axiomjit.graph.traced_values import AxisValue, By, Folding, Placing, TracedValue
 from axiomjit.symbolic.dims import Dim, Symbol, dim, substitute
 from axiomjit.symbolic.index_maps import IndexMap, permutation, strides_through
-from axiomjit.views.complex_views import ComplexTensorViewDescription
-from axiomjit.views.dense_layout import Layout, LengthLike
 from axiomjit.views.descriptions import (
     BasicTensorDescription,
+    ComplexTensorViewDescription,
+    Layout,
+    LengthLike,
     PermuteTensorDescription,
     SimpleTensorViewDescription,
     known,

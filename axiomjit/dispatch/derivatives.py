@@ -29,9 +29,8 @@ from axiomjit.dispatch.jit import Jitted
 from axiomjit.functions.transforms import DERIVATIVES, Transform
 from axiomjit.gradients.marks import Marked, marked, unmarked
 from axiomjit.graph import builder
-from axiomjit.graph.describe import describe_type
 from axiomjit.graph.indexing_ops import lengths_of
-from axiomjit.graph.nodes import Node, Op, base_of, post_order
+from axiomjit.graph.nodes import Node, Op, base_of, describe_type, post_order
 from axiomjit.graph.primitives import COPY
 from axiomjit.graph.traced_values import AxisValue
 from axiomjit.symbolic.data_dependent import data_dependent_in

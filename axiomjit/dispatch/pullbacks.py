@@ -32,8 +32,7 @@ from axiomjit.gradients.marks import marked
 from axiomjit.gradients.reverse import gradients
 from axiomjit.gradients.transposes import zeros
 from axiomjit.graph import builder
-from axiomjit.graph.describe import describe_type
-from axiomjit.graph.nodes import Node, Scalar
+from axiomjit.graph.nodes import Node, Scalar, describe_type
 from axiomjit.graph.primitives import PRIMITIVES
 from axiomjit.graph.reductions import positions_along
 from axiomjit.graph.shape_ops import split

@@ -12,9 +12,8 @@ from axiomjit.base.dtypes import BOOL, DTYPES, DType, named
 from axiomjit.base.errors import GraphTypeError, ShapeError
 from axiomjit.base.origins import hides_frames, user_location
 from axiomjit.graph.contractions import Projections
-from axiomjit.graph.describe import describe_shape
 from axiomjit.graph.external_calls import bits_of
-from axiomjit.graph.nodes import Node
+from axiomjit.graph.nodes import Node, describe_shape
 from axiomjit.graph.shape_ops import reshaped
 from axiomjit.graph.traced_values import NodeValue, ShapedValue
 from axiomjit.notation.logic import Bitcast

@@ -17,9 +17,8 @@ from axiomjit.base.records import Record
 from axiomjit.base.tree import is_labelled
 from axiomjit.graph import builder
 from axiomjit.graph.contractions import Projections
-from axiomjit.graph.describe import describe_shape
 from axiomjit.graph.execution import by_names, in_arrays
-from axiomjit.graph.nodes import Node, Op, is_view
+from axiomjit.graph.nodes import Node, Op, describe_shape, is_view
 from axiomjit.graph.primitives import COPY
 from axiomjit.graph.traced_values import NamedValue, NodeValue, ShapedValue, Source
 from axiomjit.notation.joins import ConcatRuns

@@ -13,7 +13,7 @@ from typing import Any, Final, NoReturn
 
 from axiomjit.base.errors import ShapeError
 from axiomjit.base.locks import new_lock
-from axiomjit.graph.describe import describe_length
+from axiomjit.graph.nodes import describe_length
 from axiomjit.notation.terms import Cell, Demand, Origin, Row, RowVariable, Unknown, merged
 from axiomjit.symbolic.dims import Dim, dim
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from axiomjit.base.errors import ShapeError, amount
-from axiomjit.graph.describe import describe_length
+from axiomjit.graph.nodes import describe_length
 from axiomjit.notation.solving import Solver
 from axiomjit.notation.specs import MEMORY_ORDER
 from axiomjit.notation.terms import Cell, Demand, Origin, Row, RowVariable, Unknown

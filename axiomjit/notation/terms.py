@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from axiomjit.base.records import Record
-from axiomjit.graph.describe import describe_length
+from axiomjit.graph.nodes import describe_length
 from axiomjit.symbolic.dims import Dim
 
 _MOST_ORIGINS: Final = 20

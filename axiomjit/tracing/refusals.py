@@ -23,7 +23,7 @@ from axiomjit.base.locks import lazy_import
 from axiomjit.base.origins import user_location
 from axiomjit.base.trace_context import current, is_refusal, refused
 from axiomjit.base.tree import Path, reachable
-from axiomjit.graph.describe import describe_call
+from axiomjit.graph.nodes import describe_call
 
 P = ParamSpec("P")
 R = TypeVar("R")

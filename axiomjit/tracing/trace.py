@@ -229,7 +229,7 @@ def _checked(graph: Graph, following: Following) -> Graph:
     """
     if not following.regions:
         return graph
-    graph = lazy_import("axiomjit.graph.given_derivatives").graph_of_values(graph)
+    graph = lazy_import("axiomjit.graph.closing").graph_of_values(graph)
     known = set(graph.inputs)
     for node in graph.nodes:
         named = any(s.kind == INDEX for length in lengths_of(node) for s in length.symbols)
