@@ -136,14 +136,14 @@ if _TYPE_CHECKING:
     from axiomjit.graph.powers import erf as erf
     from axiomjit.graph.powers import erfc as erfc
     from axiomjit.interop.containers import filled as filled
-    from axiomjit.notation.bitcast import bitcast as bitcast
-    from axiomjit.notation.constructors import tensor as tensor
     from axiomjit.notation.einsum import concat as concat
     from axiomjit.notation.einsum import einsum as einsum
+    from axiomjit.notation.leaves import symbol as symbol
     from axiomjit.notation.shapes import Shape as Shape
     from axiomjit.notation.sizes import Size as Size
-    from axiomjit.notation.symbols import symbol as symbol
+    from axiomjit.notation.tensors import bitcast as bitcast
     from axiomjit.notation.tensors import fma as fma
+    from axiomjit.notation.tensors import tensor as tensor
     from axiomjit.numpy.explaining import explain_last as explain_last
     from axiomjit.runtime.execution.workers import threads as threads
     from axiomjit.runtime.memory.allocation import trim as trim
@@ -177,13 +177,11 @@ _MODULES = {
     "axiomjit.interop.containers": "filled",
     "axiomjit.nn": "nn",
     "axiomjit.notation": "notation",
-    "axiomjit.notation.bitcast": "bitcast",
-    "axiomjit.notation.constructors": "tensor",
+    "axiomjit.notation.tensors": "bitcast fma tensor",
     "axiomjit.notation.einsum": "concat einsum",
     "axiomjit.notation.shapes": "Shape",
     "axiomjit.notation.sizes": "Size",
-    "axiomjit.notation.symbols": "symbol",
-    "axiomjit.notation.tensors": "fma",
+    "axiomjit.notation.leaves": "symbol",
     "axiomjit.numpy": "numpy",
     "axiomjit.numpy.explaining": "explain_last",
     "axiomjit.runtime.execution.workers": "threads",

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from axiomjit.accumulators.accumulator import Accumulator
+from axiomjit.accumulators.accumulator import Accumulator, trace_scalars
 from axiomjit.accumulators.arrays import ArrayFunction
 from axiomjit.accumulators.fold import accumulator_of, fold_nodes
-from axiomjit.accumulators.scalars import trace_scalars
 from axiomjit.base.errors import GraphTypeError, GraphValueError, amount
 from axiomjit.base.origins import hides_frames, user_location
 from axiomjit.base.tree import is_labelled

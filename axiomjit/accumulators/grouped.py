@@ -15,8 +15,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.accumulators.accumulator import Accumulator
-from axiomjit.accumulators.built_in import BuiltIn
+from axiomjit.accumulators.accumulator import Accumulator, BuiltIn
 from axiomjit.base.dtypes import (
     FLOAT,
     HALF,

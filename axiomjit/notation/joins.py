@@ -20,8 +20,8 @@ from axiomjit.graph.nodes import Node, Scalar
 from axiomjit.graph.primitives import PRIMITIVES
 from axiomjit.notation.products import Meaning, emit
 from axiomjit.notation.projections import axes_of, projections_of
-from axiomjit.notation.rows import Solution
 from axiomjit.notation.specs import AxisSpec, Concat, EinsumSpec, Label, SlotSpec
+from axiomjit.notation.templates import Solution
 from axiomjit.symbolic.dims import Dim
 from axiomjit.symbolic.index_maps import Affine
 

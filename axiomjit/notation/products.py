@@ -13,8 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from axiomjit.accumulators.accumulator import Accumulator
-from axiomjit.accumulators.built_in import BUILT_IN
+from axiomjit.accumulators.accumulator import BUILT_IN, Accumulator
 from axiomjit.accumulators.fold import accumulator_of, fold_nodes
 from axiomjit.base.dtypes import BOOL, HALF, INT, DType, common, is_inexact
 from axiomjit.base.errors import GraphTypeError, GraphValueError, UnsupportedError, amount

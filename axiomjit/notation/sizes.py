@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from axiomjit.base.errors import ShapeError
 from axiomjit.base.origins import user_location
-from axiomjit.notation.demands import EqualRows
-from axiomjit.notation.rows import Capture
+from axiomjit.notation.demands import EqualRows, Total
 from axiomjit.notation.shapes import Entry, entry_cell, number
-from axiomjit.notation.solving import Solver
-from axiomjit.notation.sums import Total
-from axiomjit.notation.templates import Template
-from axiomjit.notation.terms import Cell, Demand, Origin, Row, closed_row, open_row
+from axiomjit.notation.solving import Cell, Demand, Origin, Row, Solver, closed_row, open_row
+from axiomjit.notation.templates import Capture, Template
 
 
 class Size(Entry, Capture):
