@@ -29,7 +29,7 @@ from axiomjit.base.caching import sha256
 from axiomjit.base.errors import AxiomError, CompileError
 from axiomjit.base.target import Target
 from axiomjit.passes.ir.plan_ir import Traits
-from axiomjit.runtime.codegen import cast_builtins, memory_builtins, tree_builtins, value_builtins
+from axiomjit.runtime.codegen import kernel_types, memory_builtins, tree_builtins, value_builtins
 from axiomjit.runtime.codegen.kernel_types import WordsType
 from axiomjit.runtime.codegen.llvm_functions import (
     COMPILER_USED,
@@ -112,7 +112,7 @@ def new_library(name: str, traits: Traits, target: Target) -> Any:
 NAMES: dict[str, Any] = {
     "inf": math.inf,
     "nan": math.nan,
-    **cast_builtins.NAMES,
+    **kernel_types.NAMES,
     **memory_builtins.NAMES,
     **value_builtins.NAMES,
     **value_builtins.NAMES,

@@ -15,8 +15,14 @@ from 0 to infinity (after Shepherd and Laframboise, Mathematics of Computation 3
 x as divisor).
 """
 
-from axiomjit.runtime.elementary.arithmetic import LN2, LOG2_E, Arithmetic, Numeric
-from axiomjit.runtime.elementary.piecewise import OF_ERF, piecewise
+from axiomjit.runtime.elementary.arithmetic import (
+    LN2,
+    LOG2_E,
+    OF_ERF,
+    Arithmetic,
+    Numeric,
+    piecewise,
+)
 from axiomjit.runtime.elementary.tables import (
     ERF,
     ERF_PIECES,

@@ -8,8 +8,14 @@ exchanged. The factors are inexact only if 2**-k is below the last bit of 2**k. 
 that are small compared with 2**k. The last sum adds these terms, 2**k and 2**-k.
 """
 
-from axiomjit.runtime.elementary.arithmetic import LN2, LOG2_E, Arithmetic, Numeric
-from axiomjit.runtime.elementary.piecewise import OF_TANH, piecewise
+from axiomjit.runtime.elementary.arithmetic import (
+    LN2,
+    LOG2_E,
+    OF_TANH,
+    Arithmetic,
+    Numeric,
+    piecewise,
+)
 from axiomjit.runtime.elementary.tables import (
     COSH,
     EXP,

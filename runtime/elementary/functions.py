@@ -10,10 +10,12 @@ from axiomjit.runtime.elementary.arithmetic import Numeric
 from axiomjit.runtime.elementary.complex_functions import COMPLEX_RECIPES
 from axiomjit.runtime.elementary.error_functions import erf, erfc
 from axiomjit.runtime.elementary.exponential import cosh, exp, exp2, expm1, sinh, tanh
-from axiomjit.runtime.elementary.inverse_hyperbolic import arccosh, arcsinh, arctanh, hypot
-from axiomjit.runtime.elementary.inverse_trig import arccos, arcsin, arctan, arctan2
 from axiomjit.runtime.elementary.logarithm import (
+    arccosh,
+    arcsinh,
+    arctanh,
     cbrt,
+    hypot,
     log,
     log1p,
     log2,
@@ -23,7 +25,7 @@ from axiomjit.runtime.elementary.logarithm import (
     power,
 )
 from axiomjit.runtime.elementary.numpy_arithmetic import NumpyArithmetic
-from axiomjit.runtime.elementary.trigonometric import cos, sin, tan
+from axiomjit.runtime.elementary.trigonometric import arccos, arcsin, arctan, arctan2, cos, sin, tan
 
 Recipe = Callable[..., Numeric]
 """A function of an arithmetic and one value per operand, which returns the result."""

@@ -8,7 +8,7 @@ from llvmlite import ir
 from numba.core.compiler_lock import global_compiler_lock
 
 from axiomjit.base.target import target
-from axiomjit.runtime.codegen.llvm_arithmetic import FLOATS, LlvmArithmetic, of_lanes
+from axiomjit.runtime.codegen.elementary_builtins import FLOATS, LlvmArithmetic, of_lanes
 from axiomjit.runtime.codegen.llvm_functions import target_context
 from axiomjit.runtime.elementary.numpy_arithmetic import NumpyArithmetic
 from axiomjit.runtime.object_cache import loader

@@ -16,7 +16,7 @@ from axiomjit.base.counters import stats
 from axiomjit.base.target import target
 from axiomjit.runtime.codegen import kernel_cache
 from axiomjit.runtime.codegen.kernel_cache import KERNELS, KernelCache, LoadedKernel
-from axiomjit.runtime.object_cache import keys, loader
+from axiomjit.runtime.object_cache import loader, store
 from axiomjit.runtime.object_cache.entry import Entry, make_entry, tables_of
 from axiomjit.runtime.object_cache.store import OBJECTS
 from tests.runtime.object_cache.object_runs import (
@@ -48,17 +48,17 @@ FIELDS = {
 
 def test_the_key_tells_apart_all_that_decides(monkeypatch):
     kernel, here = planted_kernel(1), target()
-    found = [keys.disk_key(kernel, here, False, "")]
-    assert found[0] == keys.disk_key(planted_kernel(1), here, False, "")
-    found += [keys.disk_key(change(kernel), here, False, "") for change in FIELDS.values()]
-    found.append(keys.disk_key(kernel, here, True, ""))
-    found.append(keys.disk_key(kernel, here, False, "tag"))
+    found = [store.disk_key(kernel, here, False, "")]
+    assert found[0] == store.disk_key(planted_kernel(1), here, False, "")
+    found += [store.disk_key(change(kernel), here, False, "") for change in FIELDS.values()]
+    found.append(store.disk_key(kernel, here, True, ""))
+    found.append(store.disk_key(kernel, here, False, "tag"))
     for field in here._fields:
         old = getattr(here, field)
         new = f"{old}x" if isinstance(old, str) else old + 1 if type(old) is int else not old
-        found.append(keys.disk_key(kernel, here.replace(**{field: new}), False, ""))
+        found.append(store.disk_key(kernel, here.replace(**{field: new}), False, ""))
     monkeypatch.setenv("NUMBA_OPT", "1")
-    found.append(keys.disk_key(kernel, here, False, ""))
+    found.append(store.disk_key(kernel, here, False, ""))
     assert len(set(found)) == len(found)
 
 
@@ -70,7 +70,7 @@ print(*(m.__file__ for n, m in sys.modules.items() if n.startswith("axiomjit.run
 """
     made = [sys.executable, "-c", script]
     imported = subprocess.run(made, capture_output=True, text=True, check=True).stdout.split()
-    covered = {os.path.realpath(path) for path in keys.maker_files()}
+    covered = {os.path.realpath(path) for path in store.maker_files()}
     left = {os.path.realpath(path) for path in imported} - covered
     rooms = {os.path.basename(os.path.dirname(path)) for path in left}
     assert rooms <= {"runtime", "object_cache", "memory"}

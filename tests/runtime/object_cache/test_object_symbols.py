@@ -12,7 +12,7 @@ from numba.core.compiler_lock import global_compiler_lock
 import axiomjit
 from axiomjit.base.errors import CompileError
 from axiomjit.base.target import target
-from axiomjit.runtime.codegen import cast_builtins
+from axiomjit.runtime.codegen import kernel_types
 from axiomjit.runtime.codegen.emitters import call_function
 from axiomjit.runtime.codegen.llvm_functions import target_context
 from axiomjit.runtime.object_cache import loader
@@ -115,7 +115,7 @@ def test_a_kernel_that_calls_what_is_nowhere_is_refused(monkeypatch, memory_only
     def call(builder, value):
         return call_function(builder, "axiomjit_nowhere", ir.HalfType(), [value])
 
-    monkeypatch.setattr(cast_builtins, "narrowed", call)
+    monkeypatch.setattr(kernel_types, "narrowed", call)
     with pytest.raises(CompileError, match="it calls axiomjit_nowhere, which"):
         axiomjit.jit(lambda x: x + x + x + x)(np.ones(3, "f2"))
 
