@@ -20,6 +20,5 @@ share the trips of such a loop that do not depend on each other; `hoist_loads` m
 loop if no trip writes their element; `prove_positions` checks computed positions before a loop;
 `insert_cancellation_checks` lets long loops within a unit poll for cancellation.
 
-May import `base`, `symbolic`, `views`, `graph`, `passes.ir`, `passes.costs`, `passes.graph`,
-`passes.views`.
+May import `base`, `symbolic`, `views`, `graph`, `passes.ir`, `passes.graph`, `passes.views`.
 """

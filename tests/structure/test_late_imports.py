@@ -63,7 +63,7 @@ def test_functions_import_while_no_thread_forks():
     ("body", "count"),
     [
         ("import json", 1),
-        ("from axiomjit.debug import live", 1),
+        ("from axiomjit.debug import lowered", 1),
         ("from numpy._core import umath", 0),
         ("lazy_import('json')\n    import json", 0),
         ("with FORKS_WAIT:\n        import json", 0),
