@@ -58,10 +58,6 @@ if _TYPE_CHECKING:
     from axiomjit.axis.functions import dot as dot
     from axiomjit.axis.functions import map_roles as map_roles
     from axiomjit.axis.functions import rename as rename
-    from axiomjit.axis.joins import concat_along_axis as concat_along_axis
-    from axiomjit.axis.joins import one_hot as one_hot
-    from axiomjit.axis.joins import pad as pad
-    from axiomjit.axis.joins import stack as stack
     from axiomjit.axis.named_arrays import NamedArray as NamedArray
     from axiomjit.axis.networks import convolution as convolution
     from axiomjit.axis.networks import cross_entropy_binary as cross_entropy_binary
@@ -111,10 +107,14 @@ if _TYPE_CHECKING:
     from axiomjit.axis.tensors import Tensor as Tensor
     from axiomjit.axis.tensors import constant as constant
     from axiomjit.axis.tensors import placeholder as placeholder
+    from axiomjit.axis.views import concat_along_axis as concat_along_axis
     from axiomjit.axis.views import expand_dims as expand_dims
     from axiomjit.axis.views import flatten as flatten
     from axiomjit.axis.views import flatten_at as flatten_at
+    from axiomjit.axis.views import one_hot as one_hot
+    from axiomjit.axis.views import pad as pad
     from axiomjit.axis.views import slice_along_axis as slice_along_axis
+    from axiomjit.axis.views import stack as stack
     from axiomjit.axis.views import tensor_slice as tensor_slice
     from axiomjit.axis.views import unflatten as unflatten
     from axiomjit.dispatch.custom_gradients import check_grad as check_grad
@@ -160,14 +160,14 @@ _MODULES = {
     "axiomjit.axis.elementwise": "astype clip where",
     "axiomjit.axis.functions": "axes_with_order axes_with_role_order broadcast cast_axes "
     "cast_role dot map_roles rename",
-    "axiomjit.axis.joins": "concat_along_axis one_hot pad stack",
+    "axiomjit.axis.views": "concat_along_axis expand_dims flatten flatten_at one_hot pad "
+    "slice_along_axis stack tensor_slice unflatten",
     "axiomjit.axis.reductions": "all any argmax argmin argsort cumprod cumsum L1_norm L2_norm "
     "logsumexp max mean min prod sort squared_L2 std sum take tensor_size var variance",
     "axiomjit.axis.named_arrays": "NamedArray",
     "axiomjit.axis.state": "as_op assign doall fill materialize normal persistent_tensor PrintOp "
     "sequential set_item temporary uniform value_of variable",
     "axiomjit.axis.tensors": "constant placeholder Tensor",
-    "axiomjit.axis.views": "expand_dims flatten flatten_at slice_along_axis tensor_slice unflatten",
     "axiomjit.descriptions": "descriptions",
     "axiomjit.dispatch.custom_gradients": "check_grad checkpoint custom_grad stop_gradient",
     "axiomjit.dispatch.gradients": "grad value_and_grad",

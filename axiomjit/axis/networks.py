@@ -26,9 +26,8 @@ from axiomjit.axis.axes import (
 from axiomjit.axis.axis import Axis, derived_axis
 from axiomjit.axis.elementwise import apply_ufunc
 from axiomjit.axis.functions import axes_with_order, relabelled
-from axiomjit.axis.joins import padding_pair, related
 from axiomjit.axis.tensors import Operand, Tensor, as_tensor, labelled, shown
-from axiomjit.axis.views import checked_integer
+from axiomjit.axis.views import checked_integer, padding_pair, related
 from axiomjit.base.dtypes import FLOAT, HALF, SINGLE, is_inexact
 from axiomjit.base.errors import AxesError, GraphTypeError
 from axiomjit.base.origins import hides_frames, user_location

@@ -37,8 +37,7 @@ from axiomjit.passes.ir.print_program import print_program
 from axiomjit.passes.ir.verify_program import verify_program
 from axiomjit.passes.pipeline import LOOP_PASSES
 from axiomjit.runtime.execution.workers import available_threads
-from axiomjit.runtime.object_cache.entry import unpack
-from axiomjit.runtime.object_cache.loader import load
+from axiomjit.runtime.object_cache.entries import load, unpack
 from axiomjit.runtime.object_cache.store import OBJECTS, SUFFIXES, Directory, StoredFile
 from axiomjit.symbolic.dims import Scope
 

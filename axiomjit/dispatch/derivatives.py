@@ -35,8 +35,8 @@ from axiomjit.graph.primitives import COPY
 from axiomjit.graph.traced_values import AxisValue
 from axiomjit.symbolic.data_dependent import data_dependent_in
 from axiomjit.symbolic.dims import Symbol, current_scope
-from axiomjit.tracing.holders import traced_inside
 from axiomjit.tracing.lengths import SymbolicNumber
+from axiomjit.tracing.trace import traced_inside
 from axiomjit.tracing.tracer import Tracer, new_array, represented
 
 

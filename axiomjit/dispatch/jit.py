@@ -151,7 +151,7 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         function, self._name, self._static, self._strict, shapes, more, text = state
         functools.update_wrapper(self, function)
         self._function, self._shapes = function, shapes
-        self._traced_among = lazy_import("axiomjit.tracing.holders").traced_among
+        self._traced_among = lazy_import("axiomjit.tracing.trace").traced_among
         vars(self).update(more)
         if text is not None:
             tell_text(function.__code__, text)

@@ -39,8 +39,7 @@ from axiomjit.functions.transforms import innermost
 from axiomjit.graph.captured import Captured, Watch, capturing
 from axiomjit.graph.nodes import Input, Node, post_order
 from axiomjit.symbolic.dims import Dim, Scope
-from axiomjit.tracing.holders import referred_by
-from axiomjit.tracing.trace import Trace, trace
+from axiomjit.tracing.trace import Trace, referred_by, trace
 
 MAX_TRACES: Final = 14
 """The largest number of traces of a function for one program; each trace adds to `Wanted`."""

@@ -15,7 +15,7 @@
 - `row_calls.py`: a function of the user's for each row of an array
 - `without_text.py`: functions without text, traced with their own byte code
 - `texts.py`: texts of computed values, put together in each call
-- `effects.py`, `messages.py`: what is done outside after each run of a program
+- `effects.py`: what is done outside after each run of a program
 
 May import `base`, `symbolic`, `views`, `graph`, `numpy_rules`, `tracing`.
 """

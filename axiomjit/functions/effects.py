@@ -1,18 +1,139 @@
 """Effects of a program, done in order after it, in each call; values that a call makes anew.
 
 The values of effects and the return value are one tree of results: an object that the function
-makes is made once per call, wherever it is stored or returned.
+makes is made once per call, wherever it is stored or returned. Warnings and log records are effects
+at the user's file and line.
 """
 
 from __future__ import annotations
 
+import logging
+import sys
+import warnings
 from collections.abc import Callable, Mapping, Sequence
+from types import CodeType, FrameType
 from typing import Any, Final
 
+from axiomjit.base.origins import is_users_frame
 from axiomjit.base.records import Record
-from axiomjit.functions.messages import do_log, do_warn
-from axiomjit.functions.outside import Effect
+from axiomjit.base.trace_context import current
+from axiomjit.functions.outside import Effect, refuse
 from axiomjit.functions.sources import Source, Vector
+from axiomjit.tracing.lengths import known_numbers
+
+
+class Line(Record):
+    """A line of the user's: its file, its function, and the global names of its module."""
+
+    file: str
+    number: int
+    function: str
+    names: dict[str, Any]
+
+
+def line_of(frame: FrameType) -> Line:
+    """The line that a frame runs."""
+    code = frame.f_code
+    return Line(code.co_filename, frame.f_lineno, code.co_name, frame.f_globals)
+
+
+def calling_line(level: int) -> Line:
+    """The line that calls the compiled function, or the line of a caller at a higher level."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if is_users_frame(frame):
+            level -= 1
+            if not level:
+                return line_of(frame)
+        frame = frame.f_back
+    return Line("sys", 1, "sys", vars(sys))  # as Python says where there is no such caller
+
+
+def do_warn(target: Any, key: Any, values: Sequence[Any]) -> None:
+    """Warn."""
+    (category, place), message = key, values[0]
+    line = calling_line(place) if isinstance(place, int) else place
+    if isinstance(message, Warning):
+        category = type(message)
+    module = str(line.names.get("__name__") or "<unknown>")
+    registry = line.names.setdefault("__warningregistry__", {})
+    category = UserWarning if category is None else category
+    warnings.warn_explicit(message, category, line.file, line.number, module, registry)
+
+
+def do_log(target: Any, key: Any, values: Sequence[Any]) -> None:
+    """Log a record."""
+    (level, line), (message, *args) = key, values
+    if target is None:
+        target = logging.root
+        if not target.handlers:
+            logging.basicConfig()
+    if target.isEnabledFor(level):
+        given = target.name, level, line.file, line.number, message, tuple(args), None
+        target.handle(target.makeRecord(*given, line.function))
+
+
+def running_line(level: int) -> Line | int:
+    """The line of the user's program that runs now (level 1), or that of a caller (higher levels).
+
+    Returns:
+        The line. A line outside the compiled function is given by the number of levels above that
+        function.
+    """
+    following = current()
+    within: CodeType | None = None if following is None else following.within
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code is not within:
+        if is_users_frame(frame):
+            level -= 1
+            if not level:
+                return line_of(frame)
+        frame = frame.f_back
+    return level
+
+
+def warn(
+    calls: Any,
+    message: Any,
+    category: Any = None,
+    stacklevel: Any = 1,
+    source: Any = None,
+    **others: Any,
+) -> None:
+    """Record the effect of `warnings.warn`."""
+    if others or source is not None:
+        refuse("calls warnings.warn with options that are not known")
+    place = running_line(max(int(known_numbers(stacklevel)), 1))
+    calls.outside.effect("warning", None, (category, place), (calls.shown(message),))
+
+
+_LEVELS: Final = {
+    **{name: getattr(logging, name.upper()) for name in ("debug", "info", "warning", "error")},
+    **{"critical": logging.CRITICAL, "fatal": logging.CRITICAL, "warn": logging.WARNING},
+}
+
+
+def _logging(name: str, of_logger: bool) -> Callable[..., None]:
+    def log(calls: Any, *args: Any, **options: Any) -> None:
+        logger, *values = args if of_logger else (None, *args)
+        level = _LEVELS.get(name)
+        if level is None:
+            level, *values = values
+        if any(options.values()) or not values:
+            refuse(f"calls logging's {name} with options that are not known")
+        place = running_line(1)
+        key = known_numbers(level), place
+        calls.outside.effect("log", logger, key, tuple(map(calls.shown, values)))
+
+    return log
+
+
+RECORDED: Final[dict[Any, Callable[..., None]]] = {
+    warnings.warn: warn,
+    **{getattr(logging, name): _logging(name, False) for name in (*_LEVELS, "log")},
+    **{getattr(logging.Logger, name): _logging(name, True) for name in (*_LEVELS, "log")},
+}
+"""For each function that warns or logs, the function that records this effect."""
 
 
 class FromSource(Record):

@@ -20,8 +20,15 @@ import numpy as np
 from axiomjit.base.native_callable import NativeCallable
 from axiomjit.base.records import Record
 from axiomjit.functions import library_names
-from axiomjit.functions.asked_methods import ALL, ASKED, NUMBERS, OF_METHODS
-from axiomjit.functions.known_methods import Role, is_generated, role_of
+from axiomjit.functions.known_methods import (
+    ALL,
+    ASKED,
+    NUMBERS,
+    OF_METHODS,
+    Role,
+    is_generated,
+    role_of,
+)
 from axiomjit.functions.libraries import is_library, is_of_family, module_of, replaced_in
 from axiomjit.functions.scipy_functions import (
     fortran_writes,

@@ -20,11 +20,11 @@ from axiomjit.base.origins import user_location
 from axiomjit.base.trace_context import refused
 from axiomjit.base.tree import is_labelled
 from axiomjit.functions.array_calls import call_numpy, first_traced, writing
-from axiomjit.functions.asked_methods import ALL, COMPARISONS
 from axiomjit.functions.calls import Calls
+from axiomjit.functions.effects import RECORDED
 from axiomjit.functions.known_calls import CallKind, Kind, kind_of_call
+from axiomjit.functions.known_methods import ALL, COMPARISONS
 from axiomjit.functions.libraries import is_users
-from axiomjit.functions.message_calls import RECORDED
 from axiomjit.functions.objects import is_plain
 from axiomjit.functions.operators import BINARY, has_methods
 from axiomjit.functions.outside import (

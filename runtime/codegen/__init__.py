@@ -4,7 +4,7 @@
   - `kernel_types`, `emitters`: types and casts, emitters of LLVM code, also for complex numbers
   - `value_builtins`, `memory_builtins`, `tree_builtins`, `elementary_builtins`
   - `plain_builtins`: the same names in plain Python
-- `llvm_functions`, `vector_steps`: functions that loops call or inline
+- `llvm_functions`: functions that loops call or inline
 - `compile_source`: LLVM code to object files
 - `kernel_cache`: kernels in memory, and what checked ones report
 

@@ -10,7 +10,7 @@ language of kernels does not need it. `KernelLibrary`, a subclass of Numba's cod
 optimise the code and write an object file, which is loaded like object files from disk.
 
 LLVM's inliner runs before loops become vector loops. Vector loops call functions for steps of
-recipes (`vector_steps`), which the library inlines afterwards. Loops over the remaining elements
+recipes (`llvm_functions`), which the library inlines afterwards. Loops over the remaining elements
 use the forms for single numbers. Finally, loops over strips become functions.
 """
 

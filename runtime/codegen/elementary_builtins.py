@@ -8,9 +8,10 @@ remains, it computes an entire vector. Both methods give the same bits.
 
 The arithmetic emits recipes as LLVM code, which LLVM can vectorise. Each operation of a recipe is
 one instruction. Some steps are calls of functions whose vector forms are instructions
-(`vector_steps`). For rare numbers that vector code does not cover, a recipe calls a function of the
-number and of its usual result (`beyond`). The vector forms of this function test if any lane has a
-rare number, and only then compute the lanes one by one. With this test a loop remains vector code.
+(`llvm_functions`). For rare numbers that vector code does not cover, a recipe calls a function of
+the number and of its usual result (`beyond`). The vector forms of this function test if any lane
+has a rare number, and only then compute the lanes one by one. With this test a loop remains vector
+code.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from axiomjit.runtime.codegen import vector_steps
+from axiomjit.runtime.codegen import llvm_functions
 from axiomjit.runtime.codegen.emitters import Emitter, call_intrinsic, complex_power
 from axiomjit.runtime.codegen.llvm_functions import (
     add_attributes,
@@ -128,7 +129,7 @@ def _step(name: str, arity: int) -> Callable[..., Lane]:
             return getattr(Arithmetic, name)(m, *values, *numbers)
 
         full = "_".join([name, *map(str, numbers)])
-        return self._chosen(full, vector_steps.instruction(name, numbers), basic, *operands)
+        return self._chosen(full, llvm_functions.instruction(name, numbers), basic, *operands)
 
     return step
 
@@ -218,7 +219,7 @@ class LlvmArithmetic(Arithmetic):
     def _chosen(
         self,
         name: str,
-        instruction: vector_steps.Instruction,
+        instruction: llvm_functions.Instruction,
         basic: Callable[..., Lane],
         *operands: Numeric,
     ) -> Lane:
@@ -227,7 +228,7 @@ class LlvmArithmetic(Arithmetic):
             return basic(self, *operands)
         values = [operand.value for operand in operands]
         if self.lanes > 1:
-            return self.lane(vector_steps.emit(self.builder, instruction, values))
+            return self.lane(llvm_functions.emit(self.builder, instruction, values))
 
         def single(builder: Any, *args: Any) -> Any:
             return basic(
@@ -235,7 +236,7 @@ class LlvmArithmetic(Arithmetic):
             ).value
 
         kind = FLOATS[self.code]
-        function = vector_steps.step(
+        function = llvm_functions.step(
             self.builder.module, name, instruction, kind, len(values), single
         )
         return self.lane(self.builder.call(function, values))
@@ -246,7 +247,7 @@ class LlvmArithmetic(Arithmetic):
         def basic(m: LlvmArithmetic, bits: Lane) -> Numeric:
             return Arithmetic.lookup(m, name, table, m.bits(bits))
 
-        instruction = vector_steps.lookup(
+        instruction = llvm_functions.lookup(
             table, max(target_of(self.builder.module).vector_bytes, 32)
         )
         return self._chosen(f"lookup_{name}", instruction, basic, self.number(index))
@@ -306,7 +307,7 @@ def _beyond_bound(
         return builder.call(function, form.args)
 
     lengths = lanes_of(module, kind)
-    return vector_steps.with_forms(module, f"usual_{name}", kind, 2, lengths, tested)[lanes]
+    return llvm_functions.with_forms(module, f"usual_{name}", kind, 2, lengths, tested)[lanes]
 
 
 def _one_by_one(builder: Any, form: Any, single: Any) -> Any:

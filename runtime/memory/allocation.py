@@ -33,7 +33,7 @@ from axiomjit.base.config import config
 from axiomjit.base.counters import add_gauge
 from axiomjit.base.dtypes import is_inexact, value_range
 from axiomjit.base.locks import FORKS_WAIT, lazy_import, why_not_compile
-from axiomjit.runtime.object_cache.loader import function_address
+from axiomjit.runtime.object_cache.entries import function_address
 from axiomjit.runtime.object_cache.store import cached_code
 
 NEW_FROM_DESCRIPTION, AS_SCALAR, SET_BASE, SET_HANDLER = 94, 76, 282, 304

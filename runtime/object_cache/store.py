@@ -44,14 +44,23 @@ from axiomjit.base.locks import FORKS_WAIT, lazy_import
 from axiomjit.base.records import Record
 from axiomjit.base.target import ChosenTarget, Target
 from axiomjit.passes.ir.plan_ir import Kernel
-from axiomjit.runtime.object_cache.entry import LARGEST, UNREADABLE, Entry, make_entry, pack, unpack
-from axiomjit.runtime.object_cache.loader import LoadedCode, load, plain_code
+from axiomjit.runtime.object_cache.entries import (
+    LARGEST,
+    UNREADABLE,
+    Entry,
+    LoadedCode,
+    load,
+    make_entry,
+    pack,
+    plain_code,
+    unpack,
+)
 
 COMPILER_FOLDERS: Final = ("codegen", "elementary")
 """The packages of the runtime whose code determines machine code."""
 COMPILER_FILES: Final = (
     *("base/target.py", "base/dtypes.py", "passes/ir/plan_ir.py"),
-    *("runtime/object_cache/store.py", "runtime/object_cache/entry.py"),
+    *("runtime/object_cache/store.py", "runtime/object_cache/entries.py"),
 )
 """Modules of other packages whose code determines machine code."""
 
