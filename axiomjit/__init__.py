@@ -140,7 +140,7 @@ if _TYPE_CHECKING:
     from axiomjit.notation.einsum import einsum as einsum
     from axiomjit.notation.leaves import symbol as symbol
     from axiomjit.notation.shapes import Shape as Shape
-    from axiomjit.notation.sizes import Size as Size
+    from axiomjit.notation.templates import Size as Size
     from axiomjit.notation.tensors import bitcast as bitcast
     from axiomjit.notation.tensors import fma as fma
     from axiomjit.notation.tensors import tensor as tensor
@@ -180,7 +180,7 @@ _MODULES = {
     "axiomjit.notation.tensors": "bitcast fma tensor",
     "axiomjit.notation.einsum": "concat einsum",
     "axiomjit.notation.shapes": "Shape",
-    "axiomjit.notation.sizes": "Size",
+    "axiomjit.notation.templates": "Size",
     "axiomjit.notation.leaves": "symbol",
     "axiomjit.numpy": "numpy",
     "axiomjit.numpy.explaining": "explain_last",

@@ -47,7 +47,7 @@ from axiomjit.dispatch.arguments import (
     swapped_dtype,
     take_apart,
 )
-from axiomjit.dispatch.bound_methods import BoundMethod
+from axiomjit.dispatch.bound_methods import BoundMethod, reduced
 from axiomjit.dispatch.caches import (
     MAX_LAYOUTS,
     MAX_SIGNATURES,
@@ -89,7 +89,6 @@ from axiomjit.dispatch.matching import (
     refuse_more_truths,
     with_plan,
 )
-from axiomjit.dispatch.pickling import reduced
 from axiomjit.dispatch.pieces import WholeCalls
 from axiomjit.dispatch.programs import TracedProgram
 from axiomjit.dispatch.retrace_reasons import CacheInfo, RetraceReasons, aspects_of

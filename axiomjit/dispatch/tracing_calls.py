@@ -188,7 +188,7 @@ class _TraceOnce:
 
     def know_values(self) -> None:
         """Let the function read the values of traced arrays, which are the values of this call."""
-        lazy_import("axiomjit.tracing.known_values").know_values(self._following, self._scope)
+        lazy_import("axiomjit.tracing.computed_numbers").know_values(self._following, self._scope)
 
     def _is_outside(self, value: object) -> bool:
         return self._outside.is_outside(value) and not is_plain(value)

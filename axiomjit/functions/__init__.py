@@ -9,8 +9,7 @@
 - `outside.py`: what one trace has read outside, and the overlay of what it would have changed
 - `objects.py`, `operators.py`, `calls.py`, `library_calls.py`: what hooks do
 - `hooks.py`: the hooks of one copy: its names, and otherwise those
-- `pattern_hooks.py`: what the patterns of `match` ask of a subject, by other hooks
-- `known_calls.py`, `library_names.py`, `libraries.py`: what calls of library functions may change
+- `known_calls.py`, `libraries.py`: what calls of library functions may change
 - `scipy_functions.py`, `scipy_calls.py`: SciPy's functions, and their calls as steps of the program
 - `row_calls.py`: a function of the user's for each row of an array
 - `without_text.py`: functions without text, traced with their own byte code

@@ -49,7 +49,7 @@ class FunctionHooks:
                 lazy_import("axiomjit.functions.loop_hooks").LoopHooks(self._calls), name
             )
         if self._patterns is None:
-            late = lazy_import("axiomjit.functions.pattern_hooks")
+            late = lazy_import("axiomjit.functions.patterns")
             self._patterns = late.PatternHooks(self)
         return getattr(self._patterns, name)
 

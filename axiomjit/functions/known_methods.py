@@ -7,8 +7,13 @@ from enum import Enum
 from types import FunctionType, GeneratorType, MappingProxyType
 from typing import Final
 
-from axiomjit.functions.libraries import is_library, is_of_family, module_of
-from axiomjit.functions.library_names import LABELLED_FILES, LABELLING
+from axiomjit.functions.libraries import (
+    LABELLED_FILES,
+    LABELLING,
+    is_library,
+    is_of_family,
+    module_of,
+)
 from axiomjit.tracing.generators import METHODS as DRAWS
 from axiomjit.tracing.generators import is_generator_class
 

@@ -5,10 +5,10 @@
 - `demands.py`: the demands of operations; `templates.py`: the demands of a spec, and their solution
   for operands of known shape
 - `closing.py`: chooses sizes and rows that demands leave open
-- `shapes.py`, `sizes.py`: the users' objects for shapes and sizes
+- `shapes.py`: the users' object for shapes; that for sizes is in `templates.py`
 - `logic.py`: the rule of each operation for its shapes
 - `projections.py`: index maps of a spec, and nodes of shaped tensors
-- `products.py`, `joins.py`: nodes of a spec
+- `products.py`: nodes of a spec
 - `einsum.py`: `einsum` and `concat` for every kind of operand
 - `leaves.py`, `tensors.py`: shaped tensors and symbolic indices, given or computed
 

@@ -10,10 +10,9 @@ from collections.abc import Mapping, Sequence
 
 from axiomjit.base.records import Record
 from axiomjit.notation.demands import EqualRows, ExactSizes, LongestRow, Stretches, Total
-from axiomjit.notation.sizes import Size
 from axiomjit.notation.solving import Cell, Demand, Origin, Row, Solver
 from axiomjit.notation.specs import KINDS, MEMORY_ORDER, EinsumSpec
-from axiomjit.notation.templates import RowsByKind, SizeOf, Template, check_count
+from axiomjit.notation.templates import RowsByKind, Size, SizeOf, Template, check_count
 from axiomjit.symbolic.dims import dim
 
 

@@ -33,7 +33,6 @@ from axiomjit.graph.storages import with_versions
 from axiomjit.graph.traced_values import NodeValue, ShapedValue, TracedValue
 from axiomjit.notation import projections
 from axiomjit.notation.demands import ExactSizes
-from axiomjit.notation.joins import ConcatRuns
 from axiomjit.notation.leaves import Source, Symbol, source_of
 from axiomjit.notation.logic import (
     BatchSlice,
@@ -46,6 +45,7 @@ from axiomjit.notation.logic import (
     demand_shapes,
     elements,
 )
+from axiomjit.notation.products import ConcatRuns
 from axiomjit.notation.projections import Apply
 from axiomjit.notation.shapes import Shape
 from axiomjit.notation.solving import Cell, Origin, RowVariable, Solver, closed_row, open_row

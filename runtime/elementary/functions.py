@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from axiomjit.runtime.elementary.arithmetic import Numeric
+from axiomjit.runtime.elementary.arithmetic import Numeric, NumpyArithmetic
 from axiomjit.runtime.elementary.complex_functions import COMPLEX_RECIPES
-from axiomjit.runtime.elementary.error_functions import erf, erfc
-from axiomjit.runtime.elementary.exponential import cosh, exp, exp2, expm1, sinh, tanh
+from axiomjit.runtime.elementary.exponential import cosh, erf, erfc, exp, exp2, expm1, sinh, tanh
 from axiomjit.runtime.elementary.logarithm import (
     arccosh,
     arcsinh,
@@ -24,7 +23,6 @@ from axiomjit.runtime.elementary.logarithm import (
     logaddexp2,
     power,
 )
-from axiomjit.runtime.elementary.numpy_arithmetic import NumpyArithmetic
 from axiomjit.runtime.elementary.trigonometric import arccos, arcsin, arctan, arctan2, cos, sin, tan
 
 Recipe = Callable[..., Numeric]

@@ -10,7 +10,7 @@ from numba.core.compiler_lock import global_compiler_lock
 from axiomjit.base.target import target
 from axiomjit.runtime.codegen.elementary_builtins import FLOATS, LlvmArithmetic, of_lanes
 from axiomjit.runtime.codegen.llvm_functions import target_context
-from axiomjit.runtime.elementary.numpy_arithmetic import NumpyArithmetic
+from axiomjit.runtime.elementary.arithmetic import NumpyArithmetic
 from axiomjit.runtime.object_cache import entries
 from axiomjit.runtime.object_cache.entries import make_entry
 from tests.passes.graphs import target_with
