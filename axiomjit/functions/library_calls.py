@@ -21,7 +21,6 @@ from axiomjit.base.trace_context import refused
 from axiomjit.base.tree import is_labelled
 from axiomjit.functions.array_calls import call_numpy, first_traced, writing
 from axiomjit.functions.calls import Calls
-from axiomjit.functions.effects import RECORDED
 from axiomjit.functions.known_calls import CallKind, Kind, kind_of_call
 from axiomjit.functions.known_methods import ALL, COMPARISONS
 from axiomjit.functions.libraries import is_users
@@ -36,7 +35,7 @@ from axiomjit.functions.outside import (
 )
 from axiomjit.functions.scipy_functions import is_object, is_step, public_name
 from axiomjit.functions.sources import MISSING, Fixed, Is, static_attribute
-from axiomjit.functions.texts import Text, is_computed, joined
+from axiomjit.functions.texts import RECORDED, Text, is_computed, joined
 from axiomjit.functions.texts import known as known_text
 from axiomjit.functions.transforms import FORMS
 from axiomjit.tracing.generators import is_generator
