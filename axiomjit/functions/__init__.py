@@ -10,7 +10,7 @@
 - `objects.py`, `operators.py`, `calls.py`, `library_calls.py`: what hooks do
 - `hooks.py`: the hooks of one copy: its names, and otherwise those
 - `known_calls.py`, `libraries.py`: what calls of library functions may change
-- `scipy_functions.py`, `scipy_calls.py`: SciPy's functions, and their calls as steps of the program
+- `scipy_calls.py`: calls of SciPy's functions as steps of the program
 - `row_calls.py`: a function of the user's for each row of an array
 - `without_text.py`: functions without text, traced with their own byte code
 - `texts.py`: texts of computed values, put together in each call

@@ -29,15 +29,18 @@ from axiomjit.functions.known_methods import (
     is_generated,
     role_of,
 )
-from axiomjit.functions.libraries import is_library, is_of_family, module_of, replaced_in
-from axiomjit.functions.scipy_functions import (
+from axiomjit.functions.libraries import (
     fortran_writes,
     is_fortran,
+    is_library,
     is_multimethod,
+    is_of_family,
     is_of_scipy,
     module_name,
+    module_of,
     public_module,
     public_name,
+    replaced_in,
 )
 from axiomjit.tracing.creation import replacement
 

@@ -23,7 +23,7 @@ from axiomjit.functions.array_calls import call_numpy, first_traced, writing
 from axiomjit.functions.calls import Calls
 from axiomjit.functions.known_calls import CallKind, Kind, kind_of_call
 from axiomjit.functions.known_methods import ALL, COMPARISONS
-from axiomjit.functions.libraries import is_users
+from axiomjit.functions.libraries import is_object, is_step, is_users, public_name
 from axiomjit.functions.objects import is_plain
 from axiomjit.functions.operators import BINARY, has_methods
 from axiomjit.functions.outside import (
@@ -33,7 +33,6 @@ from axiomjit.functions.outside import (
     refuse,
     refuse_in_region,
 )
-from axiomjit.functions.scipy_functions import is_object, is_step, public_name
 from axiomjit.functions.sources import MISSING, Fixed, Is, static_attribute
 from axiomjit.functions.texts import RECORDED, Text, is_computed, joined
 from axiomjit.functions.texts import known as known_text
