@@ -20,10 +20,10 @@ from axiomjit.base.locks import lazy_import as _lazy_import
 from axiomjit.base.locks import uncollected as _uncollected
 
 with _uncollected():
-    from axiomjit.base.libraries import INSTALLED as _INSTALLED
-    from axiomjit.base.libraries import LIBRARIES as _LIBRARIES
-    from axiomjit.base.libraries import Blocks as _Blocks
-    from axiomjit.base.libraries import Library as _Library
+    from axiomjit.base.tree import INSTALLED as _INSTALLED
+    from axiomjit.base.tree import LIBRARIES as _LIBRARIES
+    from axiomjit.base.tree import Blocks as _Blocks
+    from axiomjit.base.tree import Library as _Library
     from axiomjit.functions.libraries import replaced_in as _replaced_in
 
 __version__ = "0.1.0"
@@ -39,80 +39,80 @@ if _TYPE_CHECKING:
     from axiomjit.axis.axes import Axes as Axes
     from axiomjit.axis.axes import make_axes as make_axes
     from axiomjit.axis.axis import Axis as Axis
+    from axiomjit.axis.axis import AxisClass as AxisClass
+    from axiomjit.axis.axis import AxisRole as AxisRole
     from axiomjit.axis.axis import make_axis as make_axis
-    from axiomjit.axis.convolution import convolution as convolution
-    from axiomjit.axis.convolution import pooling as pooling
+    from axiomjit.axis.axis import make_axis_class as make_axis_class
+    from axiomjit.axis.axis import make_axis_role as make_axis_role
     from axiomjit.axis.elementwise import TensorFunction as _Function
     from axiomjit.axis.elementwise import astype as astype
     from axiomjit.axis.elementwise import clip as clip
     from axiomjit.axis.elementwise import where as where
     from axiomjit.axis.functions import axes_with_order as axes_with_order
+    from axiomjit.axis.functions import axes_with_role_order as axes_with_role_order
     from axiomjit.axis.functions import broadcast as broadcast
     from axiomjit.axis.functions import cast_axes as cast_axes
+    from axiomjit.axis.functions import cast_role as cast_role
     from axiomjit.axis.functions import dot as dot
-    from axiomjit.axis.joins import concat_along_axis as concat_along_axis
-    from axiomjit.axis.joins import one_hot as one_hot
-    from axiomjit.axis.joins import pad as pad
-    from axiomjit.axis.joins import stack as stack
-    from axiomjit.axis.labels import axes_with_role_order as axes_with_role_order
-    from axiomjit.axis.labels import cast_role as cast_role
-    from axiomjit.axis.labels import map_roles as map_roles
-    from axiomjit.axis.labels import rename as rename
-    from axiomjit.axis.library import argsort as argsort
-    from axiomjit.axis.library import cumprod as cumprod
-    from axiomjit.axis.library import cumsum as cumsum
-    from axiomjit.axis.library import sort as sort
-    from axiomjit.axis.library import take as take
+    from axiomjit.axis.functions import map_roles as map_roles
+    from axiomjit.axis.functions import rename as rename
     from axiomjit.axis.named_arrays import NamedArray as NamedArray
+    from axiomjit.axis.networks import convolution as convolution
     from axiomjit.axis.networks import cross_entropy_binary as cross_entropy_binary
     from axiomjit.axis.networks import cross_entropy_binary_inner as cross_entropy_binary_inner
     from axiomjit.axis.networks import cross_entropy_multi as cross_entropy_multi
+    from axiomjit.axis.networks import pooling as pooling
     from axiomjit.axis.networks import relu as relu
     from axiomjit.axis.networks import safelog as safelog
     from axiomjit.axis.networks import sigmoid as sigmoid
     from axiomjit.axis.networks import softmax as softmax
-    from axiomjit.axis.printing import PrintOp as PrintOp
-    from axiomjit.axis.random_tensors import normal as normal
-    from axiomjit.axis.random_tensors import uniform as uniform
     from axiomjit.axis.reductions import L1_norm as L1_norm
     from axiomjit.axis.reductions import L2_norm as L2_norm
     from axiomjit.axis.reductions import all as all
     from axiomjit.axis.reductions import any as any
     from axiomjit.axis.reductions import argmax as argmax
     from axiomjit.axis.reductions import argmin as argmin
+    from axiomjit.axis.reductions import argsort as argsort
+    from axiomjit.axis.reductions import cumprod as cumprod
+    from axiomjit.axis.reductions import cumsum as cumsum
     from axiomjit.axis.reductions import logsumexp as logsumexp
     from axiomjit.axis.reductions import max as max
     from axiomjit.axis.reductions import mean as mean
     from axiomjit.axis.reductions import min as min
     from axiomjit.axis.reductions import prod as prod
+    from axiomjit.axis.reductions import sort as sort
     from axiomjit.axis.reductions import squared_L2 as squared_L2
     from axiomjit.axis.reductions import std as std
     from axiomjit.axis.reductions import sum as sum
+    from axiomjit.axis.reductions import take as take
     from axiomjit.axis.reductions import tensor_size as tensor_size
     from axiomjit.axis.reductions import var as var
     from axiomjit.axis.reductions import variance as variance
+    from axiomjit.axis.state import PrintOp as PrintOp
     from axiomjit.axis.state import as_op as as_op
     from axiomjit.axis.state import assign as assign
     from axiomjit.axis.state import doall as doall
     from axiomjit.axis.state import fill as fill
     from axiomjit.axis.state import materialize as materialize
+    from axiomjit.axis.state import normal as normal
     from axiomjit.axis.state import persistent_tensor as persistent_tensor
     from axiomjit.axis.state import sequential as sequential
     from axiomjit.axis.state import set_item as set_item
     from axiomjit.axis.state import temporary as temporary
+    from axiomjit.axis.state import uniform as uniform
     from axiomjit.axis.state import value_of as value_of
     from axiomjit.axis.state import variable as variable
-    from axiomjit.axis.tags import AxisClass as AxisClass
-    from axiomjit.axis.tags import AxisRole as AxisRole
-    from axiomjit.axis.tags import make_axis_class as make_axis_class
-    from axiomjit.axis.tags import make_axis_role as make_axis_role
     from axiomjit.axis.tensors import Tensor as Tensor
     from axiomjit.axis.tensors import constant as constant
     from axiomjit.axis.tensors import placeholder as placeholder
+    from axiomjit.axis.views import concat_along_axis as concat_along_axis
     from axiomjit.axis.views import expand_dims as expand_dims
     from axiomjit.axis.views import flatten as flatten
     from axiomjit.axis.views import flatten_at as flatten_at
+    from axiomjit.axis.views import one_hot as one_hot
+    from axiomjit.axis.views import pad as pad
     from axiomjit.axis.views import slice_along_axis as slice_along_axis
+    from axiomjit.axis.views import stack as stack
     from axiomjit.axis.views import tensor_slice as tensor_slice
     from axiomjit.axis.views import unflatten as unflatten
     from axiomjit.dispatch.custom_gradients import check_grad as check_grad
@@ -136,14 +136,14 @@ if _TYPE_CHECKING:
     from axiomjit.graph.powers import erf as erf
     from axiomjit.graph.powers import erfc as erfc
     from axiomjit.interop.containers import filled as filled
-    from axiomjit.notation.bitcast import bitcast as bitcast
-    from axiomjit.notation.constructors import tensor as tensor
     from axiomjit.notation.einsum import concat as concat
     from axiomjit.notation.einsum import einsum as einsum
+    from axiomjit.notation.leaves import symbol as symbol
     from axiomjit.notation.shapes import Shape as Shape
-    from axiomjit.notation.sizes import Size as Size
-    from axiomjit.notation.symbols import symbol as symbol
+    from axiomjit.notation.templates import Size as Size
+    from axiomjit.notation.tensors import bitcast as bitcast
     from axiomjit.notation.tensors import fma as fma
+    from axiomjit.notation.tensors import tensor as tensor
     from axiomjit.numpy.explaining import explain_last as explain_last
     from axiomjit.runtime.execution.workers import threads as threads
     from axiomjit.runtime.memory.allocation import trim as trim
@@ -154,25 +154,20 @@ _MODULES = {
     "axiomjit.accumulators.elementwise": "elementwise",
     "axiomjit.accumulators.fold": "fold",
     "axiomjit.axis.axes": "Axes make_axes",
-    "axiomjit.axis.axis": "Axis make_axis",
-    "axiomjit.axis.convolution": "convolution pooling",
+    "axiomjit.axis.axis": "Axis AxisClass AxisRole make_axis make_axis_class make_axis_role",
+    "axiomjit.axis.networks": "convolution cross_entropy_binary cross_entropy_binary_inner "
+    "cross_entropy_multi pooling relu safelog sigmoid softmax",
     "axiomjit.axis.elementwise": "astype clip where",
-    "axiomjit.axis.functions": "axes_with_order broadcast cast_axes dot",
-    "axiomjit.axis.joins": "concat_along_axis one_hot pad stack",
-    "axiomjit.axis.labels": "axes_with_role_order cast_role map_roles rename",
-    "axiomjit.axis.library": "argsort cumprod cumsum sort take",
+    "axiomjit.axis.functions": "axes_with_order axes_with_role_order broadcast cast_axes "
+    "cast_role dot map_roles rename",
+    "axiomjit.axis.views": "concat_along_axis expand_dims flatten flatten_at one_hot pad "
+    "slice_along_axis stack tensor_slice unflatten",
+    "axiomjit.axis.reductions": "all any argmax argmin argsort cumprod cumsum L1_norm L2_norm "
+    "logsumexp max mean min prod sort squared_L2 std sum take tensor_size var variance",
     "axiomjit.axis.named_arrays": "NamedArray",
-    "axiomjit.axis.networks": "cross_entropy_binary cross_entropy_binary_inner "
-    "cross_entropy_multi relu safelog sigmoid softmax",
-    "axiomjit.axis.printing": "PrintOp",
-    "axiomjit.axis.random_tensors": "normal uniform",
-    "axiomjit.axis.reductions": "L1_norm L2_norm all any argmax argmin logsumexp max mean min "
-    "prod squared_L2 std sum tensor_size var variance",
-    "axiomjit.axis.state": "as_op assign doall fill materialize persistent_tensor sequential "
-    "set_item temporary value_of variable",
-    "axiomjit.axis.tags": "AxisClass AxisRole make_axis_class make_axis_role",
-    "axiomjit.axis.tensors": "Tensor constant placeholder",
-    "axiomjit.axis.views": "expand_dims flatten flatten_at slice_along_axis tensor_slice unflatten",
+    "axiomjit.axis.state": "as_op assign doall fill materialize normal persistent_tensor PrintOp "
+    "sequential set_item temporary uniform value_of variable",
+    "axiomjit.axis.tensors": "constant placeholder Tensor",
     "axiomjit.descriptions": "descriptions",
     "axiomjit.dispatch.custom_gradients": "check_grad checkpoint custom_grad stop_gradient",
     "axiomjit.dispatch.gradients": "grad value_and_grad",
@@ -184,13 +179,11 @@ _MODULES = {
     "axiomjit.interop.containers": "filled",
     "axiomjit.nn": "nn",
     "axiomjit.notation": "notation",
-    "axiomjit.notation.bitcast": "bitcast",
-    "axiomjit.notation.constructors": "tensor",
+    "axiomjit.notation.tensors": "bitcast fma tensor",
     "axiomjit.notation.einsum": "concat einsum",
     "axiomjit.notation.shapes": "Shape",
-    "axiomjit.notation.sizes": "Size",
-    "axiomjit.notation.symbols": "symbol",
-    "axiomjit.notation.tensors": "fma",
+    "axiomjit.notation.templates": "Size",
+    "axiomjit.notation.leaves": "symbol",
     "axiomjit.numpy": "numpy",
     "axiomjit.numpy.explaining": "explain_last",
     "axiomjit.runtime.execution.workers": "threads",

@@ -3,7 +3,7 @@
 Read the modules in this order: `cases` (plain NumPy functions with inputs), `peers` (the libraries
 that are compared), `worker` (a process that runs one peer in one case), `measure` (a run, which
 compiles each peer of a case alone and times the peers in turns), `records` (the result file and the
-meaning of its figures), `ranking` (ratios and their verdicts), `compare` (cases that became
+meaning of its figures), `results` (ratios and their verdicts), `compare` (cases that became
 slower), `table` and `page` (the reports).
 
 Method: each peer runs in a fresh process. Its first call is timed alone, with empty caches, and the

@@ -7,11 +7,11 @@
 | loop program | in which loops, blocks and order | `passes.loops` |
 | plan | in which steps: memory, kernels, library calls | `passes.plan` |
 
-`pipeline` has all passes in order. `passes.ir` has the forms, their printer, verifier and
-rewrites, `passes.costs` an estimate of time. Packages list their passes in the pipeline's order.
+`pipeline` has all passes in order. `passes.ir` has the forms, their printer, verifier, rewrites and
+estimates of cost. Packages list their passes in the pipeline's order.
 
-May import `base`, `symbolic`, `views`, `graph`, `passes.ir`, `passes.costs`, `passes.graph`,
-`passes.views`, `passes.loops`, `passes.plan`.
+May import `base`, `symbolic`, `views`, `graph`, `passes.ir`, `passes.graph`, `passes.views`,
+`passes.loops`, `passes.plan`.
 """
 
 if __name__ != "axiomjit.passes":

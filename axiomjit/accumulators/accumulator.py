@@ -1,21 +1,228 @@
-"""An accumulator: an initial value with functions that lift, combine and finish states."""
+"""Accumulators: an initial value with functions that lift, combine and finish states.
+
+The functions are of numbers, and are traced once, into graphs of scalars. The compiler has a
+reduction for each built-in accumulator.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from functools import lru_cache, partial
+from typing import Any, Final, NamedTuple, NoReturn
 
 import numpy as np
 
-from axiomjit.accumulators.scalars import trace_scalars
-from axiomjit.base.bounded_tables import DEFAULT_LIMIT, BoundedTable
-from axiomjit.base.dtypes import DType, Promotable, common, convert
-from axiomjit.base.errors import GraphTypeError, GraphValueError, amount
+from axiomjit.base.array_values import ArrayValue
+from axiomjit.base.caching import DEFAULT_LIMIT, BoundedTable
+from axiomjit.base.dtypes import FLOAT, DType, Promotable, common, convert
+from axiomjit.base.errors import (
+    AxiomError,
+    GraphTypeError,
+    GraphValueError,
+    NeedsValuesError,
+    UnsupportedError,
+    amount,
+)
 from axiomjit.base.origins import hides_frames, user_location
+from axiomjit.graph import builder
 from axiomjit.graph.builder import cast
-from axiomjit.graph.nodes import Node
-from axiomjit.graph.reductions import StateFold
+from axiomjit.graph.nodes import Input, Node, Scalar
+from axiomjit.graph.primitives import MAX, MIN, SUM
+from axiomjit.graph.reductions import StateFold, choose_position, log_sum_exp
+from axiomjit.graph.traced_values import TracedValue
+from axiomjit.numpy_rules import reductions
+from axiomjit.numpy_rules.elementwise import UFUNCS
+from axiomjit.numpy_rules.table import FUNCTIONS
+
+
+class TracedNumber(ArrayValue[Any], TracedValue):
+    """Stands for a number while a function of numbers is traced."""
+
+    __slots__ = ("defers", "node")
+    __array_priority__ = 2000
+
+    def __init__(self, node: Node, defers: bool = False) -> None:
+        """Represent a node without dimensions.
+
+        With `defers`, an operation for whose dtypes NumPy has no loop returns a `RefusedNumber`.
+        """
+        self.node = node
+        self.defers = defers
+
+    @property
+    def dtype(self) -> DType:
+        """The dtype of the number."""
+        return self.node.dtype
+
+    def astype(self, dtype: Any) -> TracedNumber:
+        """The number cast to another dtype."""
+        return TracedNumber(builder.cast(self.node, np.dtype(dtype)), self.defers)
+
+    @property
+    def real(self) -> TracedNumber:
+        """The real part of the number."""
+        return TracedNumber(builder.part(self.node, "real"), self.defers)
+
+    @property
+    def imag(self) -> TracedNumber:
+        """The imaginary part of the number."""
+        return TracedNumber(builder.part(self.node, "imag"), self.defers)
+
+    def _ufunc(self, ufunc: np.ufunc, method: str, operands: Any, options: Any) -> object:
+        if method != "__call__" or options or ufunc not in UFUNCS:
+            raise _unknown(f"numpy.{ufunc.__name__}" + ("" if not options else " with options"))
+        return self._computed(UFUNCS[ufunc], operands)
+
+    def _function(self, function: Any, operands: Any, options: Any) -> object:
+        if function not in FUNCTIONS or options:
+            raise _unknown(f"numpy.{function.__name__}")
+        return self._computed(FUNCTIONS[function], operands)
+
+    def _computed(self, rule: Callable[..., Any], operands: Sequence[object]) -> object:
+        for value in operands:
+            if isinstance(value, RefusedNumber):
+                return value
+        try:
+            return _wrapped_result(rule(*map(_node_of, operands)), self.defers)
+        except GraphTypeError as error:
+            if not self.defers:
+                raise
+            return RefusedNumber(error.at(user_location()))
+
+    def _value(self, use: str) -> NoReturn:
+        asked, remedy = "value", "use NumPy's functions, which are followed"
+        if use == "bool":
+            asked, remedy = "truth", "write np.where(condition, a, b) instead of a branch"
+        raise NeedsValuesError(
+            f"the {asked} of a number in a function that is followed once for all elements",
+            f"a traced {self.node.dtype}: its value is not known",
+            remedy,
+            user_location(),
+        )
+
+    def __index__(self) -> NoReturn:
+        self._value("int")
+
+
+class RefusedNumber(TracedNumber):
+    """Stands for a number that NumPy cannot compute for the operands' dtypes."""
+
+    __slots__ = ("error",)
+
+    def __init__(self, error: AxiomError) -> None:
+        super().__init__(Scalar(FLOAT, FLOAT.type(0), False), True)
+        self.error = error
+
+    @property
+    def dtype(self) -> NoReturn:
+        """Raise the stored error."""
+        raise self.error
+
+    @property
+    def real(self) -> TracedNumber:
+        """This object, which stands for its own real and imaginary part."""
+        return self
+
+    imag = real
+
+    def astype(self, dtype: Any) -> TracedNumber:
+        """Return this object."""
+        return self
+
+
+def _unknown(name: str) -> UnsupportedError:
+    return UnsupportedError(
+        f"{name} in a function of numbers",
+        f"{name}, which is not compiled there",
+        "use operators, NumPy's ufuncs and np.where",
+        user_location(),
+    )
+
+
+def _node_of(value: object) -> object:
+    if isinstance(value, TracedNumber):
+        return value.node
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        return value[()]
+    if isinstance(value, TracedValue):
+        raise _captured(f"{value!r} from outside the function")
+    if isinstance(value, np.ndarray | list):
+        raise _captured(f"an array of shape {np.shape(value)} from outside the function")
+    return value
+
+
+def _captured(seen: str) -> GraphTypeError:
+    return GraphTypeError(
+        "an operation in a function of numbers",
+        seen,
+        "pass arrays as operands, each gives one number per element",
+        user_location(),
+    )
+
+
+def _wrapped_result(made: Any, defers: bool) -> object:
+    if isinstance(made, tuple):
+        return tuple(TracedNumber(builder.strong(node), defers) for node in made)
+    return TracedNumber(builder.strong(made), defers)
+
+
+def trace_scalars(
+    function: Callable[..., object],
+    given: Sequence[Sequence[DType]],
+    grouped: bool,
+    asked: str,
+    wanted: int | None = None,
+) -> tuple[tuple[Node, ...], bool]:
+    """The graph of scalars of a function, and True if it returned a tuple.
+
+    Args:
+        function: A function of numbers, which is called once.
+        given: For each argument the dtypes of its numbers.
+        grouped: True if each argument is a tuple of numbers, False if it is a single number.
+        asked: The text of the traced function, for errors.
+        wanted: The index of the only result that is used; by default all are. Unused results may be
+            impossible to compute for these dtypes.
+
+    Returns:
+        The nodes of the results, with strong dtypes; the inputs are numbered in the order of
+        `given`.
+
+    Raises:
+        GraphTypeError: the function returned a value that is not a number, or used an array.
+        NeedsValuesError: the function branches on a value.
+        UnsupportedError: the function calls another function that is not compiled.
+    """
+    count = 0
+    arguments: list[object] = []
+    for dtypes in given:
+        inputs = (Input(d, count + k, ()) for k, d in enumerate(dtypes))
+        numbers = tuple(TracedNumber(node, wanted is not None) for node in inputs)
+        arguments.append(numbers if grouped else numbers[0])
+        count += len(numbers)
+    with np.errstate(all="ignore"):
+        returned = function(*arguments)
+    is_tuple = isinstance(returned, tuple | list)
+    values = list(returned) if isinstance(returned, tuple | list) else [returned]
+    for value in values if wanted is None else values[wanted : wanted + 1]:
+        if isinstance(value, RefusedNumber):
+            raise value.error
+    return tuple(_result(value, asked) for value in values), is_tuple
+
+
+def _result(value: object, asked: str) -> Node:
+    if isinstance(value, TracedNumber):
+        return value.node
+    if isinstance(value, bool | int | float | complex | np.generic):
+        node = builder.as_node(value, asked)
+        assert isinstance(node, Scalar)
+        return Scalar(node.dtype, node.value, False)
+    raise GraphTypeError(
+        asked,
+        f"a result of type {type(value).__name__}",
+        "return a number, or a tuple of numbers",
+        user_location(),
+    )
+
 
 Number = bool | int | float | complex | np.generic
 Start = Number | tuple[Number, ...]
@@ -246,3 +453,140 @@ def _as_start(value: Number | None, dtype: DType) -> np.generic:
 
 def _name_of(function: Callable[..., Any]) -> str:
     return getattr(function, "__name__", type(function).__name__)
+
+
+Build = Callable[[Node, tuple[int, ...]], Node]
+
+
+class BuiltIn(Accumulator):
+    """An accumulator implemented by the compiler's own reductions.
+
+    The accumulator's functions define the meaning; `build(node, dimensions)` makes the reduction.
+    The functions of argmax and argmin get the position of an element as a second operand.
+    """
+
+    __slots__ = ("build", "name")
+
+    def __init__(
+        self,
+        name: str,
+        build: Build,
+        init: Start | None,
+        combine: Callable[..., Any],
+        lift: Callable[..., Any] | None = None,
+        final: Callable[..., Any] | None = None,
+    ) -> None:
+        """Make a commutative accumulator whose `init`, if any, is its identity."""
+        super().__init__(init, combine, lift, final, True, init is not None)
+        self.name, self.build = name, build
+
+    def operand(self, nodes: Sequence[Node]) -> Node:
+        """The only operand of a fold by this accumulator.
+
+        Raises:
+            GraphValueError: there are several operands.
+        """
+        if len(nodes) != 1:
+            raise GraphValueError(
+                f"fold({self.name!r}) of {amount(len(nodes), 'operand')}",
+                f"{self.name} takes one",
+                "fold an expression of the operands",
+                user_location(),
+            )
+        return nodes[0]
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+def _numpy_fold(function: Callable[..., Any]) -> Build:
+    def build(node: Node, axes: tuple[int, ...]) -> Node:
+        made: Node = reductions.FUNCTIONS[function](node, axes)
+        return made
+
+    return build
+
+
+def _in_state_dtype(e: Any) -> Any:
+    return e.astype(SUM.result_dtype(e.dtype))
+
+
+def _combine_positions(better: np.ufunc) -> Callable[[Any, Any], Any]:
+    def combine(a: Any, b: Any) -> Any:
+        (value, place), (other, later) = a, b
+        tie = np.equal(other, value) | (np.isnan(other) & np.isnan(value))
+        wins = better(other, value) | (np.isnan(other) & ~np.isnan(value))
+        wins = (wins & ~np.isnan(value)) | (tie & np.less(later, place))
+        return np.where(wins, other, value), np.where(wins, later, place)
+
+    return combine
+
+
+def _merge_exponentials(a: Any, b: Any) -> Any:
+    """Combine two states: a maximum, and the sum of exp(element - maximum)."""
+    (m, s), (n, t) = a, b
+    top, low = np.maximum(m, n), np.minimum(m, n)
+    share = np.exp(low - np.where(np.isfinite(top), top, 0.0))  # inf - inf would be NaN
+    return top, np.where(m == top, s + t * share, s * share + t)
+
+
+def _merge_moments(a: Any, b: Any) -> Any:
+    """Combine two states: a count, a mean, and the sum of squared deviations from the mean."""
+    (n1, mean1, square1), (n2, mean2, square2) = a, b
+    n, apart = n1 + n2, mean2 - mean1
+    share = n2 / np.where(n == 0, 1.0, n)
+    return n, mean1 + apart * share, square1 + square2 + apart * apart * (n1 * share)
+
+
+def _moments(e: Any) -> Any:
+    return 1.0, e, 0.0
+
+
+def _accumulators() -> tuple[BuiltIn, ...]:
+    return (
+        BuiltIn("sum", _numpy_fold(np.sum), 0, np.add, _in_state_dtype),
+        BuiltIn("prod", _numpy_fold(np.prod), 1, np.multiply, _in_state_dtype),
+        BuiltIn("max", _numpy_fold(np.max), None, np.maximum),
+        BuiltIn("min", _numpy_fold(np.min), None, np.minimum),
+        BuiltIn("any", _numpy_fold(np.any), False, np.logical_or, lambda e: e != 0),
+        BuiltIn("all", _numpy_fold(np.all), True, np.logical_and, lambda e: e != 0),
+        BuiltIn(
+            "argmax",
+            partial(choose_position, MAX),
+            None,
+            _combine_positions(np.greater),
+            None,
+            lambda s: s[1],
+        ),
+        BuiltIn(
+            "argmin",
+            partial(choose_position, MIN),
+            None,
+            _combine_positions(np.less),
+            None,
+            lambda s: s[1],
+        ),
+        BuiltIn(
+            *("mean", _numpy_fold(np.mean), (0.0, 0.0)),
+            lambda a, b: (a[0] + b[0], a[1] + b[1]),
+            lambda e: (e, 1.0),
+            lambda s: s[0] / s[1],
+        ),
+        BuiltIn(
+            *("logsumexp", log_sum_exp, (-np.inf, 0.0), _merge_exponentials),
+            lambda e: (e, 1.0),
+            lambda s: s[0] + np.log(s[1]),
+        ),
+        BuiltIn(
+            *("variance", _numpy_fold(np.var), (0.0, 0.0, 0.0), _merge_moments, _moments),
+            lambda s: s[2] / s[0],
+        ),
+        BuiltIn(
+            *("std", _numpy_fold(np.std), (0.0, 0.0, 0.0), _merge_moments, _moments),
+            lambda s: np.sqrt(s[2] / s[0]),
+        ),
+    )
+
+
+BUILT_IN: Final[dict[str, BuiltIn]] = {one.name: one for one in _accumulators()}
+"""The built-in accumulators by name."""

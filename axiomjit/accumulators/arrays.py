@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from axiomjit.base.bounded_tables import BoundedTable
-from axiomjit.base.chunked import refuse_chunked
+from axiomjit.base.array_values import refuse_chunked
+from axiomjit.base.caching import BoundedTable
 from axiomjit.base.dtypes import supported
-from axiomjit.base.libraries import in_blocks
 from axiomjit.base.native_callable import NativeCallable
 from axiomjit.base.origins import user_location
+from axiomjit.base.tree import in_blocks
 from axiomjit.graph import execution
 from axiomjit.graph.nodes import Graph, Input, Node
 from axiomjit.symbolic.dims import (

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from axiomjit.accumulators.accumulator import Accumulator
+from axiomjit.accumulators.accumulator import Accumulator, trace_scalars
 from axiomjit.accumulators.arrays import ArrayFunction
 from axiomjit.accumulators.fold import accumulator_of, fold_nodes
-from axiomjit.accumulators.scalars import trace_scalars
 from axiomjit.base.errors import GraphTypeError, GraphValueError, amount
 from axiomjit.base.origins import hides_frames, user_location
 from axiomjit.base.tree import is_labelled
 from axiomjit.graph import builder
 from axiomjit.graph.builder import cast
-from axiomjit.graph.describe import describe_call, describe_length
 from axiomjit.graph.execution import by_names, in_arrays
-from axiomjit.graph.nodes import Node, Op, is_view
+from axiomjit.graph.nodes import Node, Op, describe_call, describe_length, is_view
 from axiomjit.graph.primitives import CAST, COPY
 from axiomjit.graph.reductions import computed
 from axiomjit.graph.traced_values import NamedValue, NodeValue, TracedValue

@@ -7,9 +7,8 @@ from functools import partial
 from operator import index
 from typing import Any
 
-from axiomjit.accumulators.accumulator import Accumulator
+from axiomjit.accumulators.accumulator import BUILT_IN, Accumulator, BuiltIn
 from axiomjit.accumulators.arrays import ArrayFunction
-from axiomjit.accumulators.built_in import BUILT_IN, BuiltIn
 from axiomjit.accumulators.grouped import fold_groups
 from axiomjit.base.errors import GraphTypeError, GraphValueError
 from axiomjit.base.origins import hides_frames, user_location

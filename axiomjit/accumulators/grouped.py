@@ -15,8 +15,7 @@ from typing import Final
 
 import numpy as np
 
-from axiomjit.accumulators.accumulator import Accumulator
-from axiomjit.accumulators.built_in import BuiltIn
+from axiomjit.accumulators.accumulator import Accumulator, BuiltIn
 from axiomjit.base.dtypes import (
     FLOAT,
     HALF,
@@ -29,7 +28,6 @@ from axiomjit.base.dtypes import (
 )
 from axiomjit.graph import builder
 from axiomjit.graph.builder import cast, elementwise
-from axiomjit.graph.describe import describe_type
 from axiomjit.graph.external_calls import may_fail
 from axiomjit.graph.grouped_states import group_sizes, group_states
 from axiomjit.graph.indexing_ops import (
@@ -40,7 +38,7 @@ from axiomjit.graph.indexing_ops import (
     not_integers_error,
 )
 from axiomjit.graph.library_operations import CHECK_LABELS, check_labels
-from axiomjit.graph.nodes import Constant, Node, Op, Scalar, note
+from axiomjit.graph.nodes import Constant, Node, Op, Scalar, describe_type, note
 from axiomjit.graph.primitives import (
     ALL_OF,
     ANY,

@@ -1,17 +1,113 @@
-"""Lists of axes: one axis for each dimension of a tensor, with operators of lists and of sets."""
+"""Lists of axes: one axis for each dimension of a tensor, with operators of lists and of sets.
+
+Functions with an `axis` argument find an axis here by its name, and pair the axes of operands.
+Requirements on lengths of axes are checked at once or, if a length is unknown, at a call; they are
+stored in a table by node, not in the node, like the origins of nodes.
+"""
 
 from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, SupportsIndex, TypeVar, overload
+from weakref import WeakKeyDictionary
 
-from axiomjit.axis.axis import Axis, make_axis, merged_axis
-from axiomjit.axis.names import AxisName, axes_text, axis_of, listed
-from axiomjit.axis.tags import AxisRole
-from axiomjit.base.errors import AxesError, GraphTypeError, PositionError, amount
-from axiomjit.base.origins import hides_frames, user_location
+from axiomjit.axis.axis import Axis, AxisRole, make_axis, merged_axis
+from axiomjit.base.config import config
+from axiomjit.base.errors import (
+    AxesError,
+    GraphTypeError,
+    OuterProductWarning,
+    PositionError,
+    SameNameWarning,
+    amount,
+)
+from axiomjit.base.origins import hides_frames, user_location, warn
+from axiomjit.base.records import Record
+from axiomjit.graph.nodes import Node, post_order, views_on
+from axiomjit.symbolic.dims import Dim, Guard, Symbol, dim
+
+AxisName = Axis | str
+"""An axis of a tensor, or the name of exactly one of its axes."""
+
+
+def axis_of(own: Iterable[Axis], given: object, asked: str) -> Axis:
+    """The axis of a tensor that the user gives as an Axis or by its name.
+
+    Raises:
+        AxesError: the tensor has no such axis, or several axes have the given name.
+        GraphTypeError: the axis is given neither as an Axis nor by a name.
+    """
+    axes = tuple(own)
+    if isinstance(given, Axis):
+        if given in axes:
+            return given
+        raise AxesError(asked, _not_among(axes, given), _choice(axes), user_location())
+    if not isinstance(given, str):
+        seen = f"{given!r} of type {type(given).__name__} as an axis"
+        raise GraphTypeError(asked, seen, _choice(axes), user_location())
+    found = [axis for axis in axes if axis.name == given]
+    if len(found) == 1:
+        return found[0]
+    seen, remedy = _several_fit(axes, found) if found else _no_axis_named(axes, given)
+    raise AxesError(asked, seen, remedy, user_location())
+
+
+def listed(axes: Iterable[Axis]) -> str:
+    """The text of axes with their lengths, in brackets: `[H=2, W=3]`."""
+    return f"[{axes_text(axes)}]"
+
+
+def axes_text(axes: Iterable[Axis]) -> str:
+    """The text of axes with their lengths, without brackets: `H=2, W=3`."""
+    return ", ".join(map(str, axes))
+
+
+def _not_among(axes: Sequence[Axis], given: Axis) -> str:
+    """The message for an Axis that is not among `axes`; axes with equal names get their origins."""
+    alike = [axis for axis in axes if axis.name is not None and axis.name == given.name]
+    if alike:
+        return f"axes {listed(axes)}, in which {with_origin(alike[0])} is not {with_origin(given)}"
+    return f"axes {listed(axes)}, none of which is {given}"
+
+
+def with_origin(axis: Axis) -> str:
+    """The text of an axis, followed by the user's line where it was made."""
+    return f"{axis} (made at {axis.origin})" if axis.origin else str(axis)
+
+
+def _choice(axes: Sequence[Axis]) -> str:
+    names = _names(axes)
+    if not axes:
+        return "leave it out: there are no axes"
+    return f"name one of its axes: {names}" if names else "pass one of its axes, as x.axes[0]"
+
+
+def _names(axes: Sequence[Axis]) -> str:
+    return ", ".join(dict.fromkeys(repr(axis.name) for axis in axes if axis.name is not None))
+
+
+def _no_axis_named(axes: Sequence[Axis], given: str) -> tuple[str, str]:
+    """The message and the remedy for a name that no axis has."""
+    import difflib  # imported here: only errors need it
+
+    names = {axis.name.lower(): axis.name for axis in axes if axis.name is not None}
+    near = difflib.get_close_matches(given.lower(), names, cutoff=0.5)
+    meant = " or ".join(repr(names[one]) for one in near)
+    seen = f"axes {listed(axes)}, none of which is called {given!r}"
+    return seen, f"name one of its axes; near is {meant}" if near else _choice(axes)
+
+
+def _several_fit(axes: Sequence[Axis], found: Sequence[Axis]) -> tuple[str, str]:
+    """The message and the remedy for a name that several axes have."""
+    each = " and ".join(map(with_origin, found))
+    at = axes.index(found[0])
+    seen = f"axes {listed(axes)}, of which {len(found)} have the name {found[0].name!r}: {each}"
+    return (
+        seen,
+        f"pass the Axis itself, as x.axes[{at}], or rename(x, {{x.axes[{at}]: 'new name'}})",
+    )
 
 
 class Axes:
@@ -350,3 +446,197 @@ def by_axis(
             raise AxesError(asked, seen, "give each axis one entry", user_location())
         found[axis] = value
     return found
+
+
+_warned: Final[set[tuple[str | None, str | None, str | None]]] = set()
+"""The warnings given so far, as the user's line and the origins of two axes with one name."""
+
+
+def common_order(left: Axes, right: Axes) -> Axes:
+    """The axes of an elementwise result, in the order that ngraph's three rules give."""
+    if left.is_super_set(right):
+        return left
+    return right if right.is_super_set(left) else left + (right - left)
+
+
+def matched(left: Axes, right: Axes, asked: str) -> Axes:
+    """The axes of `right`; an axis paired by class is replaced by its partner in `left`.
+
+    Identical axes are paired first. Then remaining axes with the same class, offset and length are
+    paired (ngraph tensors, "Axes").
+
+    Raises:
+        AxesError: an axis has two candidates, or the length of a candidate is unknown.
+    """
+    mine, theirs = left - right, right - left
+    pairs: dict[Axis, Axis] = {}
+    for axis in theirs:
+        for candidate in mine:
+            if not _of_one_kind(axis, candidate) or not _equal_lengths(candidate, axis, asked):
+                continue
+            if axis in pairs or candidate in pairs.values():
+                twins = [a for a in (*mine, *theirs) if _of_one_kind(a, axis)]
+                raise _pairing_refusal(asked, twins, "of which more than one pair could meet")
+            pairs[axis] = candidate
+    return Axes(pairs.get(axis, axis) for axis in right) if pairs else right
+
+
+def _of_one_kind(one: Axis, other: Axis) -> bool:
+    return one.axis_class is other.axis_class and one.dual_offset == other.dual_offset
+
+
+def _equal_lengths(one: Axis, other: Axis, asked: str) -> bool:
+    if one.dim is other.dim:
+        return True
+    if one.length is None or other.length is None:
+        raise _pairing_refusal(asked, [one, other], "of which the length of one is unknown")
+    return one.length == other.length
+
+
+def _pairing_refusal(asked: str, axes: Iterable[Axis], why: str) -> AxesError:
+    return AxesError(
+        asked,
+        f"axes {Axes(axes)} of one class, {why}",
+        "say which axes meet with cast_axes(x, axes), or assign their lengths before",
+        user_location(),
+    )
+
+
+def product_pairs(left: Axes, right: Axes) -> list[tuple[Axis, Axis]]:
+    """The pairs of axes that `dot` contracts, in the order of the left axes.
+
+    First each left axis is paired with the right axis at the next offset (ngraph tensors, "Axes").
+    Then each remaining axis is paired with the same axis on the right (ngraph axes, "Dot
+    operation").
+    """
+    pairs = {axis: axis + 1 for axis in left if axis + 1 in right}
+    rest = right - pairs.values()
+    pairs |= {axis: axis for axis in left if axis not in pairs and axis in rest}
+    return [(axis, pairs[axis]) for axis in left if axis in pairs]
+
+
+def check_outer(left: Axes, right: Axes, met: bool, asked: str) -> None:
+    """Allow, warn of or refuse operands without a common axis, according to `config.outer`.
+
+    Raises:
+        AxesError: the operands have no common axis, and `config.outer` is "error".
+    """
+    if met or not left or not right or config.outer == "allow":
+        return
+    seen = f"an outer product: {left} and {right} have no axis in common"
+    remedy = "broadcast(x, axes) one of them to all axes; relabel an axis with cast_axes(x, axes)"
+    if config.outer == "error":
+        raise AxesError(asked, seen, remedy, user_location())
+    warn(f"{asked}: {seen}; {remedy}", OuterProductWarning)
+
+
+def check_names(left: Axes, right: Axes, result: Axes, asked: str) -> None:
+    """Warn of a result with two axes of one name, once per line of the user and pair of axes.
+
+    Different axes are not paired, so the result has an element for each pair of their positions.
+    There is no warning if one operand has both axes, since the user intends that.
+    """
+    mine, theirs = (left - right) & result, (right - left) & result
+    for axis in theirs:
+        twins = [a for a in mine if a.name is not None and a.name == axis.name]
+        for twin in twins:
+            key = user_location(), twin.origin, axis.origin
+            if key not in _warned:
+                warn(
+                    f"{asked}: the result has two different axes called {axis.name!r}: "
+                    f"{with_origin(twin)} and {with_origin(axis)}. If they are the same, use one "
+                    "Axis for both, or cast_axes(x, axes); if not, rename(x, names) one of them",
+                    SameNameWarning,
+                )
+                _warned.add(key)
+
+
+MessageParts = tuple[str, str, str]
+"""The three parts of an error: the request, the finding, and the remedy."""
+
+
+class Refusal(Record):
+    """The error for a guard that fails: `explain` returns the three parts of the message."""
+
+    explain: Callable[[], MessageParts]
+    where: str | None
+
+
+_required: Final[WeakKeyDictionary[Node, dict[Guard, Refusal]]] = WeakKeyDictionary()
+
+
+def _check(guard: Guard, refusal: Refusal, lengths: Mapping[Symbol, int]) -> None:
+    if not guard.holds(lengths):
+        raise AxesError(*refusal.explain(), refusal.where)
+
+
+def require(
+    node: Node,
+    left: Dim,
+    sign: str,
+    right: Dim,
+    axes: Iterable[Axis],
+    explain: Callable[[], MessageParts],
+) -> None:
+    """Require that `left sign right` holds wherever the value of a node is computed.
+
+    Args:
+        node: The node whose value is defined only if the comparison holds.
+        left: A length.
+        sign: The comparison, one of `== < <= > >=`.
+        right: A length.
+        axes: The axes whose lengths `left` and `right` depend on.
+        explain: Returns the three parts of the error; may refer to axes, but not to the node.
+
+    Raises:
+        AxesError: the lengths are known, and the comparison does not hold.
+    """
+    guard = Guard(left - right, dim(0), sign, True)
+    refusal = Refusal(explain, user_location())
+    known = known_lengths(axes)
+    roots = {root for axis in axes for root in axis.roots}
+    if guard.left.constant is not None or len(known) == len(roots):
+        _check(guard, refusal, known)
+        return
+    _required.setdefault(node, {}).setdefault(guard, refusal)
+
+
+def empty_reduction_message(asked: str, name: str) -> MessageParts:
+    """The three parts of the error for a reduction without elements that has no value."""
+    seen = f"a length of 0, and {name} of nothing has no value"
+    return asked, seen, "reduce axes that have a position"
+
+
+def inherit(node: Node, source: Node) -> None:
+    """Copy to `node` the requirements of `source` and of all nodes that `source` is a view of."""
+    base, views = views_on(source)
+    for one in (*reversed(views), base):
+        for guard, refusal in _required.get(one, {}).items():
+            _required.setdefault(node, {}).setdefault(guard, refusal)
+
+
+def known_lengths(axes: Iterable[Axis]) -> dict[Symbol, int]:
+    """The known lengths of the roots of axes, by symbol."""
+    lengths = {root.symbol: root.length for axis in axes for root in axis.roots}
+    return {symbol: length for symbol, length in lengths.items() if length is not None}
+
+
+def bound_lengths(outputs: Iterable[Node], axes: Axes, asked: str) -> dict[Symbol, int]:
+    """The lengths of the roots of `axes`, after checking all requirements below the outputs.
+
+    Raises:
+        AxesError: a length is unknown, or a requirement does not hold.
+    """
+    unknown = [root for root in axes.roots if root.length is None]
+    if unknown:
+        raise AxesError(
+            f"values of {asked}",
+            f"no length for {', '.join(map(repr, unknown))}",
+            "assign axis.length before the call",
+            user_location(),
+        )
+    lengths = known_lengths(axes)
+    for node in post_order(tuple(outputs)):
+        for guard, refusal in _required.get(node, {}).items():
+            _check(guard, refusal, lengths)
+    return lengths

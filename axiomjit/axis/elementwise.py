@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 import numpy as np
 
-from axiomjit.axis.axes import Axes
-from axiomjit.axis.pairing import check_names, check_outer, common_order, matched
+from axiomjit.axis.axes import Axes, check_names, check_outer, common_order, matched
 from axiomjit.axis.tensors import (
     Operand,
     Tensor,

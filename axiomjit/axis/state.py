@@ -1,8 +1,8 @@
-"""Graphs of axis tensors: variables, writes into tensors with storage, and ordered operations.
+"""Graphs of axis tensors with effects: variables, writes, ordered operations, prints, draws.
 
 Placeholders and variables are l-tensors: they refer to a storage that can be written. A tensor
 computed from others is an r-tensor; its copy `materialize(x)` is an l-tensor (ngraph tensors,
-"Tensors").
+"Tensors"). All random numbers come from one generator, which `axiomjit.config.seed = n` seeds.
 """
 
 from __future__ import annotations
@@ -12,11 +12,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
-from axiomjit.axis.axes import Axes, AxesLike
+from axiomjit.axis.axes import Axes, AxesLike, inherit, matched
 from axiomjit.axis.declarations import DeclaredStorage, joined_uses
-from axiomjit.axis.deferred_checks import inherit
-from axiomjit.axis.pairing import matched
-from axiomjit.axis.slices import Key
 from axiomjit.axis.tensors import (
     Operand,
     ScalarValue,
@@ -29,21 +26,23 @@ from axiomjit.axis.tensors import (
     labelled,
     shown,
 )
-from axiomjit.base.dtypes import FLOAT, DType, code
+from axiomjit.axis.views import Key
+from axiomjit.base.dtypes import FLOAT, DType, code, is_float
 from axiomjit.base.errors import AxesError, GraphTypeError, GraphValueError
 from axiomjit.base.origins import hides_frames, user_location
 from axiomjit.base.records import Record
 from axiomjit.graph import builder
 from axiomjit.graph.builder import cast
-from axiomjit.graph.nodes import Node, Token, note
+from axiomjit.graph.external_calls import stored
+from axiomjit.graph.library_operations import NORMAL, PRINT, UNIFORM, LibraryOperation
+from axiomjit.graph.nodes import Constant, Node, Op, Token, note
 from axiomjit.graph.storages import Materialized, Sequential, assignment, place_of, statement
-from axiomjit.symbolic.dims import Dim
-from axiomjit.symbolic.index_maps import IndexMap
-from axiomjit.views.dense_layout import Layout
+from axiomjit.symbolic.dims import Dim, dim
+from axiomjit.symbolic.index_maps import IndexMap, identity, permutation
+from axiomjit.views.descriptions import Layout
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike
-
 
 InitialValue: TypeAlias = "ArrayLike | Callable[[Axes], ArrayLike]"
 
@@ -344,3 +343,82 @@ def materialize(x: Operand) -> Tensor:
     made = note(Materialized(node.dtype, node, Token()))
     uses = joined_uses(tensor.axes, tensor.uses)
     return Tensor(made, tensor.axes, uses, DeclaredStorage(made, uses))
+
+
+@hides_frames
+def PrintOp(x: Operand, prefix: str | None = None) -> Tensor:
+    """Return a tensor equal to x; each computation of it prints its values.
+
+    Args:
+        x: The tensor.
+        prefix: The text that is printed before the dtype and axes of x.
+
+    Returns:
+        A tensor with the axes and the values of x.
+
+    Raises:
+        GraphTypeError: x is an array without axes, or neither a tensor nor a number.
+    """
+    tensor = as_tensor(x, f"PrintOp of {shown((x,))}")
+    before = "" if prefix is None else f"{prefix}: "
+    text = np.frombuffer(f"{before}{tensor!r}\n".encode(), np.uint8)
+    rank = len(tensor.axes)
+    extents = (*axis_extents(tensor.axes), dim(text.size))
+    operands = stored(tensor.node), Constant(text.dtype, text, (dim(text.size),))
+    maps = identity(rank), permutation([rank])
+    node = note(Op(tensor.dtype, PRINT, None, operands, maps, extents, rank))
+    return labelled(node, tensor.axes, tensor)
+
+
+@hides_frames
+def uniform(x: Operand, low: Operand = 0.0, high: Operand = 1.0) -> Tensor:
+    """A tensor with the axes of x whose elements are random, uniformly distributed in [low, high).
+
+    Args:
+        x: A tensor with the axes of the result. The result has this dtype if it is floating,
+            otherwise float64.
+        low: The lower bound, a number or tensor.
+        high: The upper bound, a number or tensor.
+
+    Returns:
+        A tensor whose values are drawn once in every run.
+
+    Raises:
+        AxesError: axes could be paired in several ways.
+        GraphTypeError: an operand is an array without axes, or neither a tensor nor a number.
+    """
+    asked = f"uniform of {shown((x,))}"
+    start = as_tensor(low, asked)
+    return _drawn(UNIFORM, x, asked) * (as_tensor(high, asked) - start) + start
+
+
+@hides_frames
+def normal(x: Operand, loc: Operand = 0.0, scale: Operand = 1.0) -> Tensor:
+    """A tensor with the axes of x whose elements are random, normally distributed.
+
+    Args:
+        x: A tensor with the axes of the result. The result has this dtype if it is floating,
+            otherwise float64.
+        loc: The mean, a number or tensor.
+        scale: The standard deviation, a number or tensor.
+
+    Returns:
+        A tensor whose values are drawn once in every run.
+
+    Raises:
+        AxesError: axes could be paired in several ways.
+        GraphTypeError: an operand is an array without axes, or neither a tensor nor a number.
+    """
+    asked = f"normal of {shown((x,))}"
+    mean, deviation = as_tensor(loc, asked), as_tensor(scale, asked)
+    return _drawn(NORMAL, x, asked) * deviation + mean
+
+
+def _drawn(operation: LibraryOperation, x: Operand, asked: str) -> Tensor:
+    tensor = as_tensor(x, asked)
+    # An array of its own, so that two draws are never the same node.
+    token = Constant(FLOAT, np.zeros(()), ())
+    extents = axis_extents(tensor.axes)
+    node = note(Op(FLOAT, operation, None, (token,), ((),), extents, len(extents)))
+    dtype = tensor.dtype if is_float(tensor.dtype) else FLOAT
+    return labelled(cast(node, dtype), tensor.axes, tensor)

@@ -2,7 +2,8 @@
 
 A Tensor is a node of the graph with one Axis per dimension. Dimensions are paired by the identity
 of axes (ngraph axes). Nodes get explicit index maps: nothing is broadcast by position, and a length
-of 1 never stretches.
+of 1 never stretches. A `TensorDescription` describes a tensor before anything is computed or
+allocated (ngraph tensors).
 """
 
 from __future__ import annotations
@@ -13,26 +14,31 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from axiomjit.axis.axes import Axes, AxesLike, axes_at, make_axes
+from axiomjit.axis.axes import (
+    Axes,
+    AxesLike,
+    axes_at,
+    bound_lengths,
+    inherit,
+    known_lengths,
+    make_axes,
+)
 from axiomjit.axis.declarations import (
     Declaration,
     DeclaredStorage,
     Start,
     Uses,
+    check_layout,
     declared_axes,
     joined_axes,
     joined_uses,
+    layout_of,
     layout_of_storage,
     starting_values,
 )
-from axiomjit.axis.deferred_checks import bound_lengths, inherit, known_lengths
-from axiomjit.axis.descriptions import TensorDescription, ViewDescription
-from axiomjit.axis.methods import AxisMethods
-from axiomjit.axis.named_arrays import NamedArray
-from axiomjit.axis.operators import operation
-from axiomjit.axis.placed_arrays import check_layout, layout_of
+from axiomjit.axis.named_arrays import AxisMethods, NamedArray, operation
 from axiomjit.base import dtypes
-from axiomjit.base.chunked import refuse_chunked
+from axiomjit.base.array_values import refuse_chunked
 from axiomjit.base.dtypes import DType, code, is_complex
 from axiomjit.base.errors import AxesError, GraphTypeError, UnboundError
 from axiomjit.base.origins import hides_frames, user_location
@@ -56,10 +62,11 @@ from axiomjit.graph.storages import place_of, storage_root, strides_of_constant,
 from axiomjit.graph.traced_values import AxisValue, By, Folding, Placing, TracedValue
 from axiomjit.symbolic.dims import Dim, Symbol, dim, substitute
 from axiomjit.symbolic.index_maps import IndexMap, permutation, strides_through
-from axiomjit.views.complex_views import ComplexTensorViewDescription
-from axiomjit.views.dense_layout import Layout, LengthLike
 from axiomjit.views.descriptions import (
     BasicTensorDescription,
+    ComplexTensorViewDescription,
+    Layout,
+    LengthLike,
     PermuteTensorDescription,
     SimpleTensorViewDescription,
     known,
@@ -67,6 +74,43 @@ from axiomjit.views.descriptions import (
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike
+
+ViewDescription = SimpleTensorViewDescription | ComplexTensorViewDescription
+
+
+class TensorDescription(BasicTensorDescription):
+    """The description of a tensor with axes, whose lengths give the shape.
+
+    A length that is not known yet is a symbol. `view` is the description by shape if the tensor is
+    a view (ngraph tensors, "TensorDescription").
+    """
+
+    axes: Axes
+    view: ViewDescription | None
+
+    def __init__(
+        self,
+        axes: AxesLike,
+        dtype: DTypeLike,
+        read_only: bool = True,
+        layout: Layout | None = None,
+        view: ViewDescription | None = None,
+    ) -> None:
+        """Describe a tensor with axes.
+
+        Raises:
+            AxesError: an axis is listed twice.
+            GraphValueError: the layout does not fit the lengths.
+        """
+        labels = make_axes(axes)
+        shape = [axis.dim if axis.length is None else axis.length for axis in labels]
+        super().__init__(shape, dtype, read_only, layout, axes=labels, view=view)
+
+    @property
+    def base_tensor(self) -> BasicTensorDescription | None:
+        """The description of the viewed tensor if this tensor is a simple view, else None."""
+        view = self.view
+        return view.base_tensor if isinstance(view, SimpleTensorViewDescription) else None
 
 
 def describe(node: Node, axes: Axes, lengths: Mapping[Symbol, int]) -> TensorDescription:

@@ -1,4 +1,7 @@
-"""The base class of all objects that NumPy's functions and Python's operators treat as arrays."""
+"""The base class of all objects that NumPy's functions and Python's operators treat as arrays.
+
+Beside it are the names of the operators, and the refusal of arrays in chunks.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,74 @@ from typing import Any, ClassVar, Final, Generic, TypeVar
 
 import numpy as np
 
-from axiomjit.base.operator_names import OPERATORS
-from axiomjit.base.origins import hide_frames, hides_frames
+from axiomjit.base.errors import GraphTypeError
+from axiomjit.base.origins import hide_frames, hides_frames, user_location
+
+INFIX: Final = {
+    "add": ("add", "+"),
+    "sub": ("subtract", "-"),
+    "mul": ("multiply", "*"),
+    "truediv": ("divide", "/"),
+    "floordiv": ("floor_divide", "//"),
+    "mod": ("remainder", "%"),
+    "pow": ("power", "**"),
+    "and": ("bitwise_and", "&"),
+    "or": ("bitwise_or", "|"),
+    "xor": ("bitwise_xor", "^"),
+    "lshift": ("left_shift", "<<"),
+    "rshift": ("right_shift", ">>"),
+}
+"""Operators with a mirrored method, such as `__radd__`, by method name without underscores."""
+COMPARISONS: Final = {
+    "eq": ("equal", "=="),
+    "ne": ("not_equal", "!="),
+    "lt": ("less", "<"),
+    "le": ("less_equal", "<="),
+    "gt": ("greater", ">"),
+    "ge": ("greater_equal", ">="),
+}
+PREFIX: Final = {
+    "neg": ("negative", "-"),
+    "pos": ("positive", "+"),
+    "invert": ("invert", "~"),
+    "abs": ("absolute", None),
+}
+OPERATORS: Final = {
+    stem: name for table in (INFIX, COMPARISONS, PREFIX) for stem, (name, _) in table.items()
+}
+"""NumPy's function for each method."""
+SIGNS: Final = {
+    name: sign
+    for table in (INFIX, COMPARISONS, PREFIX)
+    for name, sign in table.values()
+    if sign is not None
+}
+"""The operator symbol for each NumPy function."""
+
+
+def refuse_chunked(value: Any, asked: str) -> None:
+    """Refuse an array in chunks, because a conversion to NumPy would compute and load all of it.
+
+    DataArrays that hold an array in chunks are refused, too. The check computes no elements.
+
+    Raises:
+        GraphTypeError: the value is an array in chunks.
+    """
+    kind = type(value)
+    if issubclass(kind, np.ndarray) or not (hasattr(kind, "compute") and hasattr(kind, "chunks")):
+        return
+    if value.chunks is None:
+        return
+    size = getattr(value, "nbytes", None)
+    seen = f"a {kind.__module__}.{kind.__name__} in chunks, which would be loaded as a whole"
+    raise GraphTypeError(
+        asked,
+        seen if size is None else f"{seen}: {size} bytes",
+        "pass x.compute() where that fits into memory; functions that axiomjit.jit compiles, fold, "
+        "einsum and functions made by elementwise take arrays in chunks",
+        user_location(),
+    )
+
 
 Result = TypeVar("Result")
 OPERATOR_UFUNCS: Final[Mapping[str, np.ufunc]] = {

@@ -42,8 +42,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from axiomjit.base.caching import keep_alive
 from axiomjit.base.errors import GraphValueError
-from axiomjit.base.keep_alive import keep_alive
 from axiomjit.base.target import choose_target, chosen_target, name_target
 
 POOL_BYTES: Final = 2**28

@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from time import perf_counter
 from typing import Final
 
-from axiomjit.base.keep_alive import keep_alive
+from axiomjit.base.caching import keep_alive
 from axiomjit.base.locks import new_lock
 from axiomjit.base.records import Record
 

@@ -1,7 +1,9 @@
-"""Split nested containers of a function's arguments or results into leaves and a structure.
+"""Walks over the user's objects: containers become leaves and a structure; references are followed.
 
 Each container type has a `ContainerForm`, which reads the contents of a container and builds it
-again. Forms use the methods of the built-in types, so that no code of a user's subclass runs.
+again. Forms use the methods of the built-in types, so that no code of a user's subclass runs. For
+each foreign library, `axiomjit` registers functions of `interop` that replace its objects among
+arguments; `interop` is imported when an argument is an object of such a library.
 """
 
 from __future__ import annotations
@@ -13,9 +15,98 @@ from types import MappingProxyType, MemberDescriptorType, SimpleNamespace
 from typing import Any, Final
 
 from axiomjit.base.errors import GraphValueError
-from axiomjit.base.libraries import library_of
 from axiomjit.base.origins import is_library_code, user_location
 from axiomjit.base.records import Record
+
+
+class Blocks(Record):
+    """The functions for calls with a library's arrays in blocks.
+
+    `holds(kind)` is true if `kind` is the class of the library's arrays in blocks. `stand_ins`
+    returns the arguments of a call with NumPy arrays of the entire shapes in place of arrays in
+    blocks; `explained` returns the error of a call with stand-ins, without made-up lengths.
+    `answer` returns the results of a traced call, and `report` returns a text about the
+    stages of a traced call. `described` returns the arguments with arrays in blocks in place of
+    each `axiomjit.spec`. `apply` calls a function of arrays that is defined by a function of nodes.
+    """
+
+    holds: Callable[[type], bool]
+    stand_ins: Callable[[Sequence[Any], Sequence[str]], tuple[Any, ...]]
+    explained: Callable[[Exception, Sequence[Any], Sequence[str]], Exception]
+    answer: Callable[[Any], Any]
+    report: Callable[[Any], Any]
+    described: Callable[[Any], Any]
+    apply: Callable[[Any, Sequence[Any]], Any]
+
+
+class Library(Record):
+    """The functions for the objects of one library.
+
+    `form` returns the `ContainerForm` that splits objects of a class, or None for other classes.
+    `arrays` returns the values of a call with arrays in place of columns and tensors.
+    """
+
+    form: Callable[[type], Any] | None = None
+    arrays: Callable[[Sequence[Any]], Sequence[Any]] | None = None
+    blocks: Blocks | None = None
+
+
+INSTALLED: Final[dict[str, Any]] = {}
+"""The functions by which `graph.execution` runs graphs; later packages provide them."""
+LIBRARIES: Final[dict[str, Library]] = {}
+"""The known libraries, by the first part of the module name; `axiomjit` registers the libraries."""
+
+
+@lru_cache(maxsize=512)
+def library_name(kind: type) -> str:
+    """The first part of the name of the module of a class."""
+    return str(kind.__module__).partition(".")[0]
+
+
+@lru_cache(maxsize=512)
+def library_of(kind: type) -> Library | None:
+    """The functions of the library that defines a class; None if the library is not registered."""
+    return LIBRARIES.get(library_name(kind))
+
+
+def in_blocks(values: Sequence[Any]) -> Blocks | None:
+    """The functions for the first array in blocks among values; None if there is no such array."""
+    for one in values:
+        kind: Any = type(one)
+        library = library_of(kind)
+        if library is not None and library.blocks is not None and library.blocks.holds(kind):
+            return library.blocks
+    return None
+
+
+Path = tuple[object, ...]
+Enter = Callable[[Path, Any], Iterable[tuple[object, object]]]
+
+
+def reachable(
+    roots: Iterable[object], enter: Enter, most: int | None = None, again: bool = False
+) -> Iterator[tuple[Path, Any]]:
+    """Yield the roots and all objects reachable from them, each with its path, depth first.
+
+    The search is not recursive, since chains of references may be deep, and it ends on cycles.
+
+    Args:
+        roots: The objects to start from; the path of a root is its position.
+        enter: Returns the references of a value at a path, each as a step of a path and the object
+            there.
+        most: The largest number of values to enter.
+        again: True to enter a value once for each path to it; then `enter` must break cycles.
+    """
+    waiting: list[tuple[Path, Any]] = []
+    waiting += [((k,), root) for k, root in enumerate(roots)][::-1]
+    entered: dict[int, object] = {}  # held, so that no id is reused
+    while waiting and (most is None or len(entered) < most):
+        path, value = waiting.pop()
+        yield path, value
+        if again or id(value) not in entered:
+            entered[id(value)] = value
+            waiting += [((*path, step), part) for step, part in enter(path, value)][::-1]
+
 
 Keys = tuple[object, ...]
 KeysAndParts = tuple[Keys, Sequence[object]]

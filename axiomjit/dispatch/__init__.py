@@ -22,7 +22,7 @@ Facts about a node, a storage or a graph. Such facts are not part of the computa
 Hence they are stored outside the object, and freed with the object.
 
 - `axiomjit/graph/nodes.py` `_origins`: the user's line of a node; one node may come from two lines
-- `axiomjit/axis/deferred_checks.py` `_required`: checks on unknown lengths of a node, made later
+- `axiomjit/axis/axes.py` `_required`: checks on unknown lengths of a node, made later
 - `axiomjit/axis/declarations.py` `_declared`: axes, layout and initial values of a storage token
 - `axiomjit/axis/transformers.py` `_arrays`: the values of variables, separate per transformer
 - `axiomjit/dispatch/programs.py` `_plans`: compiled calls of a graph, which hold its constants
@@ -68,8 +68,8 @@ Installed functions: an earlier layer calls a later layer through them.
 - `axiomjit/graph/execution.py` `install`: front ends run graphs and do not import passes;
   `dispatch` lends arrays to functions by the drop-in, which is built on `dispatch`; front ends
   ask `interop` for functions of DataArrays
-- `axiomjit/base/libraries.py` `INSTALLED`: the functions installed there
-- `axiomjit/base/libraries.py` `LIBRARIES`: how `interop` splits a library's labelled arrays, and
+- `axiomjit/base/tree.py` `INSTALLED`: the functions installed there
+- `axiomjit/base/tree.py` `LIBRARIES`: how `interop` splits a library's labelled arrays, and
   makes arrays of its columns and tensors, and answers calls with its arrays in blocks
 - `axiomjit/functions/libraries.py` `replaced_in`: what `interop` does in place of a library
 

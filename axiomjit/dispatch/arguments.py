@@ -17,23 +17,24 @@ from typing import Any, Final
 import numpy as np
 
 from axiomjit.base.array_values import ArrayValue
-from axiomjit.base.bounded_tables import BoundedTable
+from axiomjit.base.caching import BoundedTable
 from axiomjit.base.config import config
 from axiomjit.base.dtypes import FLOAT, supported, walkable
 from axiomjit.base.error_states import user_traps_errors
 from axiomjit.base.errors import GraphTypeError, GraphValueError
 from axiomjit.base.origins import user_location
-from axiomjit.base.reachable import Path, reachable
 from axiomjit.base.records import Record
 from axiomjit.base.tree import (
     Branch,
     ComparedByValue,
+    Path,
     Structure,
     attributes,
     class_attributes,
     flatten_tree,
     is_labelled,
     leaf_count,
+    reachable,
 )
 from axiomjit.functions.outside import BY_IDENTITY
 from axiomjit.functions.sources import is_known_value

@@ -3,7 +3,8 @@
 A call looks up, in this order: the native table of its function, plans by the exact layout of the
 arguments, argument classes by their code (`signature.Classes`), programs by their guards. Compiled
 functions of arrays, compiled functions of named arrays, and graphs use the same tables, with the
-same limits. An entry is removed when an object in its key is freed.
+same limits. An entry is removed when an object in its key is freed. Before a run that may be rolled
+back, the state of arguments and random generators is saved.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any, Final, Protocol, TypeVar
 
 import numpy as np
 
-from axiomjit.base.bounded_tables import BoundedTable
+from axiomjit.base.caching import BoundedTable
 from axiomjit.base.locks import is_held_here
 from axiomjit.base.origins import hides_frames
 from axiomjit.base.records import Record
@@ -375,3 +376,31 @@ def _view_of(argument: object, result: np.ndarray) -> np.ndarray:
         view.__array_finalize__(argument)
         return view
     return result.view() if result is argument else result
+
+
+def snapshot(compiled: CompiledCall, arguments: Sequence[object]) -> Callable[[], None]:
+    """Copy the state that a run may have to roll back; return the function that restores it."""
+    written = [arguments[position] for position in compiled.early]
+    arrays = [(array, array.copy()) for array in written if isinstance(array, np.ndarray)]
+    states = [(one, _state_of(one)) for one in compiled.generators]
+
+    def put_back() -> None:
+        for array, before in arrays:
+            array[...] = before
+        for generator, state in states:
+            _set_state(generator, state)
+
+    return put_back
+
+
+def _state_of(generator: Any) -> Any:
+    if hasattr(generator, "get_state"):
+        return generator.get_state(legacy=False)
+    return generator.bit_generator.state
+
+
+def _set_state(generator: Any, state: Any) -> None:
+    if hasattr(generator, "set_state"):
+        generator.set_state(state)
+    else:
+        generator.bit_generator.state = state

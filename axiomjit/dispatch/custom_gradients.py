@@ -22,8 +22,7 @@ from axiomjit.gradients.recomputing import Recomputed
 from axiomjit.gradients.reverse import adjoint
 from axiomjit.gradients.transposes import zeros
 from axiomjit.graph import builder
-from axiomjit.graph.describe import describe_type
-from axiomjit.graph.nodes import Node, is_view
+from axiomjit.graph.nodes import Node, describe_type, is_view
 from axiomjit.graph.traced_values import AxisValue
 from axiomjit.symbolic.dims import in_body
 from axiomjit.tracing.tracer import Tracer, represented

@@ -11,7 +11,7 @@ from weakref import ref
 
 import numpy as np
 
-from axiomjit.base.bounded_tables import BoundedTable
+from axiomjit.base.caching import BoundedTable
 from axiomjit.base.dtypes import is_inexact
 from axiomjit.base.errors import AxiomError, GradientError, NeedsValuesError
 from axiomjit.base.locks import lazy_import
@@ -29,15 +29,14 @@ from axiomjit.dispatch.jit import Jitted
 from axiomjit.functions.transforms import DERIVATIVES, Transform
 from axiomjit.gradients.marks import Marked, marked, unmarked
 from axiomjit.graph import builder
-from axiomjit.graph.describe import describe_type
 from axiomjit.graph.indexing_ops import lengths_of
-from axiomjit.graph.nodes import Node, Op, base_of, post_order
+from axiomjit.graph.nodes import Node, Op, base_of, describe_type, post_order
 from axiomjit.graph.primitives import COPY
 from axiomjit.graph.traced_values import AxisValue
 from axiomjit.symbolic.data_dependent import data_dependent_in
 from axiomjit.symbolic.dims import Symbol, current_scope
-from axiomjit.tracing.holders import traced_inside
 from axiomjit.tracing.lengths import SymbolicNumber
+from axiomjit.tracing.trace import traced_inside
 from axiomjit.tracing.tracer import Tracer, new_array, represented
 
 

@@ -30,9 +30,8 @@ from axiomjit.base.origins import user_location, warn
 from axiomjit.base.overlaps import overlaps_itself
 from axiomjit.base.records import Record
 from axiomjit.dispatch.arguments import CallArguments
-from axiomjit.dispatch.caches import CompiledCall, after_effects, run_and_unflatten
+from axiomjit.dispatch.caches import CompiledCall, after_effects, run_and_unflatten, snapshot
 from axiomjit.dispatch.matching import fails
-from axiomjit.dispatch.rollback import snapshot
 from axiomjit.functions.sources import Vector
 from axiomjit.symbolic.data_dependent import (
     STATUS,

@@ -24,8 +24,7 @@ from axiomjit.dispatch.derivatives import (
 from axiomjit.dispatch.jit import Jitted
 from axiomjit.gradients.reverse import gradients
 from axiomjit.graph import builder
-from axiomjit.graph.describe import describe_type
-from axiomjit.graph.nodes import Node, Scalar
+from axiomjit.graph.nodes import Node, Scalar, describe_type
 from axiomjit.graph.primitives import PRIMITIVES
 
 _VJP: Final = "use vjp, which takes the cotangent of any result, or jacobian"

@@ -17,9 +17,14 @@ from axiomjit.base.native_callable import NativeCallable, change_tables
 from axiomjit.base.origins import hide_frames, hides_frames
 from axiomjit.base.tree import LEAF, Branch, Leaf, OfArgument
 from axiomjit.dispatch.arguments import CallArguments
-from axiomjit.dispatch.caches import CompiledCall, after_effects, finisher, run_and_unflatten
+from axiomjit.dispatch.caches import (
+    CompiledCall,
+    after_effects,
+    finisher,
+    run_and_unflatten,
+    snapshot,
+)
 from axiomjit.dispatch.native_effects import KINDS, add_effects, kinds_of, stored, with_returned
-from axiomjit.dispatch.rollback import snapshot
 from axiomjit.dispatch.source_guards import Numbers, add_sources
 from axiomjit.functions.effects import FromSource
 from axiomjit.functions.outside import BY_IDENTITY

@@ -27,10 +27,10 @@ from axiomjit.base.errors import (
     UnsupportedError,
     amount,
 )
-from axiomjit.base.libraries import LIBRARIES, in_blocks
 from axiomjit.base.locks import lazy_import, new_lock, why_not_compile
 from axiomjit.base.native_callable import NativeCallable
 from axiomjit.base.origins import hide_frames, hides_frames
+from axiomjit.base.tree import LIBRARIES, in_blocks
 from axiomjit.dispatch.arguments import (
     CallArguments,
     Forms,
@@ -47,7 +47,7 @@ from axiomjit.dispatch.arguments import (
     swapped_dtype,
     take_apart,
 )
-from axiomjit.dispatch.bound_methods import BoundMethod
+from axiomjit.dispatch.bound_methods import BoundMethod, reduced
 from axiomjit.dispatch.caches import (
     MAX_LAYOUTS,
     MAX_SIGNATURES,
@@ -89,7 +89,6 @@ from axiomjit.dispatch.matching import (
     refuse_more_truths,
     with_plan,
 )
-from axiomjit.dispatch.pickling import reduced
 from axiomjit.dispatch.pieces import WholeCalls
 from axiomjit.dispatch.programs import TracedProgram
 from axiomjit.dispatch.retrace_reasons import CacheInfo, RetraceReasons, aspects_of
@@ -151,7 +150,7 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         function, self._name, self._static, self._strict, shapes, more, text = state
         functools.update_wrapper(self, function)
         self._function, self._shapes = function, shapes
-        self._traced_among = lazy_import("axiomjit.tracing.holders").traced_among
+        self._traced_among = lazy_import("axiomjit.tracing.trace").traced_among
         vars(self).update(more)
         if text is not None:
             tell_text(function.__code__, text)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from axiomjit.base.bounded_tables import BoundedTable
+from axiomjit.base.caching import BoundedTable
 from axiomjit.base.native_callable import NativeCallable
 from axiomjit.base.tree import ContainerForm, form_of
 from axiomjit.dispatch.arguments import Array

@@ -6,10 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from axiomjit.axis.arguments import leaf_key
 from axiomjit.axis.named_arrays import NamedArray
 from axiomjit.axis.tensors import Tensor, placeholder
-from axiomjit.axis.transformers import Computation
+from axiomjit.axis.transformers import Computation, leaf_key
 from axiomjit.base.counters import Clock, stage
 from axiomjit.base.errors import NeedsValuesError, UnboundError
 from axiomjit.base.tree import flatten_tree, unflatten_tree

@@ -76,8 +76,8 @@ def _watcher() -> Watcher | None:
     """The function that prints the stages named in the settings; None if they name no stage."""
     if not config.show:
         return None
-    lazy_import("axiomjit.debug.live")
-    from axiomjit.debug.live import watcher
+    lazy_import("axiomjit.debug.lowered")
+    from axiomjit.debug.lowered import watcher
 
     return watcher()
 

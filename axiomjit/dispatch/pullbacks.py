@@ -1,4 +1,7 @@
-"""`vjp`, `jvp`, `jacobian` and `hessian` of functions with results of any shape, and `vmap`."""
+"""`vjp`, `jvp`, `jacobian` and `hessian` of functions with results of any shape, and `vmap`.
+
+`vmap` also takes an axis of named arrays and tensors.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,9 @@ from typing import Any, Final
 
 import numpy as np
 
+from axiomjit.axis.axes import Axes
 from axiomjit.axis.axis import Axis
+from axiomjit.axis.tensors import Tensor, labelled
 from axiomjit.base.errors import GradientError, GraphValueError, amount
 from axiomjit.base.origins import hides_frames, user_location
 from axiomjit.base.trace_context import current
@@ -25,15 +30,13 @@ from axiomjit.dispatch.derivatives import (
 )
 from axiomjit.dispatch.gradients import grad
 from axiomjit.dispatch.jit import Jitted
-from axiomjit.dispatch.named_maps import MappedAxis
 from axiomjit.functions.transforms import has_form
 from axiomjit.gradients.lifting import lifted
 from axiomjit.gradients.marks import marked
 from axiomjit.gradients.reverse import gradients
 from axiomjit.gradients.transposes import zeros
 from axiomjit.graph import builder
-from axiomjit.graph.describe import describe_type
-from axiomjit.graph.nodes import Node, Scalar
+from axiomjit.graph.nodes import Node, Scalar, describe_type
 from axiomjit.graph.primitives import PRIMITIVES
 from axiomjit.graph.reductions import positions_along
 from axiomjit.graph.shape_ops import split
@@ -42,6 +45,64 @@ from axiomjit.symbolic.dims import Dim, product
 from axiomjit.symbolic.index_maps import fixed, identity
 from axiomjit.tracing.operators import node_of
 from axiomjit.tracing.tracer import Tracer, new_array
+
+
+class MappedAxis(Derivative):
+    """A function of tensors, mapped over one axis that the function itself does not see."""
+
+    def __init__(self, function: Callable[..., Any], axis: str | Axis) -> None:
+        """Take the function and the axis, or the name of the axis."""
+        super().__init__(function)
+        self.axis = axis
+
+    def follow(
+        self, call: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> Any:
+        """The results; a result that depends on the mapped arguments has the axis in front."""
+        leaves, structure = leaves_of((tuple(args), dict(kwargs)))
+        given: dict[Node, Node] = {}
+        found = dict.fromkeys(a for one in leaves for a in self._own(one))
+        if len(found) != 1:
+            raise self._refused(
+                "no named array with this axis" if not found else "different axes of this name"
+            )
+        (axis,) = found
+        rows = [self._row(one, axis, given) if self._own(one) else one for one in leaves]
+        whole: Any = unflatten_tree(structure, iter(rows))
+        results, made = leaves_of(call(*whole[0], **whole[1]))
+        places = [k for k, one in enumerate(results) if isinstance(one, Tensor)]
+        length = next(iter(given.values())).shape[0]
+        nodes = lifted([results[k].node for k in places], given, length)
+        for k, node in zip(places, nodes, strict=True):
+            if axis in results[k].axes:
+                raise self._refused(f"a result that has the axis {axis} itself")
+            results[k] = labelled(node, Axes((axis, *results[k].axes)), results[k])
+        return unflatten_tree(made, iter(results))
+
+    def _own(self, leaf: Any) -> list[Axis]:
+        """The mapped axis in a list; an empty list if the leaf is not a tensor with this axis."""
+        axes = leaf.axes if isinstance(leaf, Tensor) else ()
+        return [one for one in axes if self.axis in (one, one.name)]
+
+    def _row(self, tensor: Tensor, axis: Axis, given: dict[Node, Node]) -> Tensor:
+        """The marked tensor at one position along the axis; `given` has its full node."""
+        node, at = tensor.node, tensor.axes.index(axis)
+        order = [at, *(d for d in range(len(node.shape)) if d != at)]
+        front = builder.transpose(node, order)
+        rest = front.shape[1:]
+        row = marked(builder.view(front, (fixed(0), *identity(len(rest))), rest))
+        given[row] = front
+        return labelled(row, Axes(one for one in tensor.axes if one is not axis), tensor)
+
+    def _refused(self, seen: str) -> GraphValueError:
+        return GraphValueError(
+            f"vmap of {name_of(self.function)} along axis {self.axis}",
+            seen,
+            "give named arrays, one or more of them with the axis; the function gets them "
+            "without it",
+            user_location(),
+        )
+
 
 Call = Callable[..., Any]
 

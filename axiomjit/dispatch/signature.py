@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.base.bounded_tables import BoundedTable
+from axiomjit.base.caching import BoundedTable
 from axiomjit.base.dtypes import COMPLEX, FLOAT, supported, walkable
 from axiomjit.base.errors import GraphValueError, amount
 from axiomjit.base.origins import user_location

@@ -39,8 +39,7 @@ from axiomjit.functions.transforms import innermost
 from axiomjit.graph.captured import Captured, Watch, capturing
 from axiomjit.graph.nodes import Input, Node, post_order
 from axiomjit.symbolic.dims import Dim, Scope
-from axiomjit.tracing.holders import referred_by
-from axiomjit.tracing.trace import Trace, trace
+from axiomjit.tracing.trace import Trace, referred_by, trace
 
 MAX_TRACES: Final = 14
 """The largest number of traces of a function for one program; each trace adds to `Wanted`."""
@@ -189,7 +188,7 @@ class _TraceOnce:
 
     def know_values(self) -> None:
         """Let the function read the values of traced arrays, which are the values of this call."""
-        lazy_import("axiomjit.tracing.known_values").know_values(self._following, self._scope)
+        lazy_import("axiomjit.tracing.computed_numbers").know_values(self._following, self._scope)
 
     def _is_outside(self, value: object) -> bool:
         return self._outside.is_outside(value) and not is_plain(value)

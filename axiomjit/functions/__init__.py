@@ -12,13 +12,12 @@
 - `outside.py`: what one trace has read outside, and the overlay of what it would have changed
 - `objects.py`, `operators.py`, `calls.py`, `library_calls.py`: what hooks do
 - `hooks.py`: the hooks of one copy: reads of its names, and the hooks in the files above
-- `pattern_hooks.py`: hooks by which the patterns of `match` test a subject
-- `known_calls.py`, `library_names.py`, `libraries.py`: what calls of library functions may change
-- `scipy_functions.py`, `scipy_calls.py`: SciPy's functions, and their calls as steps of the program
+- `known_calls.py`, `libraries.py`: what calls of library functions may change
+- `scipy_calls.py`: calls of SciPy's functions as steps of the program
 - `row_calls.py`: a function of the user's for each row of an array
 - `without_text.py`: functions without text, traced with their own byte code
 - `texts.py`: texts of computed values, put together in each call
-- `effects.py`, `messages.py`: effects on the outside, done after each run of a program
+- `effects.py`: effects on the outside, done after each run of a program
 
 May import `base`, `symbolic`, `views`, `graph`, `numpy_rules`, `tracing`.
 """

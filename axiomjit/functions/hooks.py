@@ -54,7 +54,7 @@ class FunctionHooks:
             late = lazy_import("axiomjit.functions.comprehension_hooks")
             return getattr(late.ComprehensionHooks(self._calls), name)
         if self._patterns is None:
-            late = lazy_import("axiomjit.functions.pattern_hooks")
+            late = lazy_import("axiomjit.functions.patterns")
             self._patterns = late.PatternHooks(self)
         return getattr(self._patterns, name)
 

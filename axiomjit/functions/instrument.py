@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from types import CellType, CodeType, FunctionType
 from typing import Any, Final
 
-from axiomjit.base.bounded_tables import BoundedTable
+from axiomjit.base.caching import BoundedTable
 from axiomjit.base.locks import FORKS_WAIT
 from axiomjit.functions.expressions import PREFIX, NoTextError, NotInstrumentedError
 from axiomjit.functions.source_text import compile_tree, find_definition

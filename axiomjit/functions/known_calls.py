@@ -1,6 +1,6 @@
 """Kinds of calls: the side effects of a call of a function, class or method.
 
-Functions of libraries are known by identity, not by name: the names in `library_names` are looked
+Functions of libraries are known by identity, not by name: the names in `libraries` are looked
 up in the modules that the process has loaded.
 """
 
@@ -19,18 +19,28 @@ import numpy as np
 
 from axiomjit.base.native_callable import NativeCallable
 from axiomjit.base.records import Record
-from axiomjit.functions import library_names
-from axiomjit.functions.asked_methods import ALL, ASKED, NUMBERS, OF_METHODS
-from axiomjit.functions.known_methods import Role, is_generated, role_of
-from axiomjit.functions.libraries import is_library, is_of_family, module_of, replaced_in
-from axiomjit.functions.scipy_functions import (
+from axiomjit.functions import libraries
+from axiomjit.functions.known_methods import (
+    ALL,
+    ASKED,
+    NUMBERS,
+    OF_METHODS,
+    Role,
+    is_generated,
+    role_of,
+)
+from axiomjit.functions.libraries import (
     fortran_writes,
     is_fortran,
+    is_library,
     is_multimethod,
+    is_of_family,
     is_of_scipy,
     module_name,
+    module_of,
     public_module,
     public_name,
+    replaced_in,
 )
 from axiomjit.tracing.creation import replacement
 
@@ -233,7 +243,7 @@ class CallTable:
 
 
 def _names_of_modules() -> Iterator[str]:
-    names = library_names
+    names = libraries
     for table in (
         *(names.PURE, names.REFUSED, names.WRITERS, names.CALLBACKS, names.EFFECTS),
         *(names.IMPURE, names.SEEDED, ASKED),
@@ -247,7 +257,7 @@ def _kinds_of_module(module: str) -> Iterator[tuple[str, CallKind]]:
 
     If a name is listed twice, the later kind counts.
     """
-    names = library_names
+    names = libraries
     yield from ((name, _pure(module, name)) for name in names.PURE.get(module, "").split())
     asked = ASKED.get(module, {})
     for name in asked:
@@ -268,7 +278,7 @@ def _kinds_of_module(module: str) -> Iterator[tuple[str, CallKind]]:
 
 
 def _shown(module: str, name: str) -> str:
-    return library_names.SHOWN.get(module, f"{module}.") + name
+    return libraries.SHOWN.get(module, f"{module}.") + name
 
 
 def _pure(module: str, name: str) -> CallKind:
@@ -284,8 +294,8 @@ def _asking(module: str, name: str, kind: CallKind) -> CallKind:
     found = ASKED.get(module, {}).get(name)
     if found is not None:
         kind = kind.replace(asks=found[0], asks_entries=found[1])
-    if module == "operator" and name in library_names.OPERATORS:
-        kind = kind.replace(hook=library_names.OPERATORS[name])
+    if module == "operator" and name in libraries.OPERATORS:
+        kind = kind.replace(hook=libraries.OPERATORS[name])
         if kind.hook[0] in ("in_place", "set item", "delete item"):
             kind = kind.replace(kind=Kind.WRITER, writes=(Write(Parameter(0, "a")),))
     if module == "builtins" and name in ("setattr", "delattr"):
@@ -296,7 +306,7 @@ def _asking(module: str, name: str, kind: CallKind) -> CallKind:
 
 
 def _writers_and_callbacks(module: str) -> Iterator[tuple[str, CallKind]]:
-    names = library_names
+    names = libraries
     changed = dict(_parameters_of(names.WRITERS.get(module, "")))
     called = dict(_parameters_of(names.CALLBACKS.get(module, "")))
     if module == "builtins":
@@ -436,13 +446,13 @@ def _unlisted(callee: Any) -> CallKind:
     if owner is not None:
         return kind_of_method(owner, name)
     shown = public_name(callee) if is_of_scipy(callee) else f"{module}.{name}"
-    denied = library_names.DENIED
+    denied = libraries.DENIED
     top = ".".join(module.split(".")[:2])
     words = f"{denied.get(module, '')} {denied.get(top, '')}".split()
     if not is_of_family(module) or "*" in words or name in words:
         return CallKind(Kind.REFUSED, shown)
     names = {parameter.name for parameter in _every_parameter(callee)}
-    if not isinstance(callee, type) and names & library_names.DRAWING:
+    if not isinstance(callee, type) and names & libraries.DRAWING:
         return CallKind(Kind.REFUSED, shown)
     return CallKind(Kind.PURE, shown, writes=_outputs(callee), functions=None)
 

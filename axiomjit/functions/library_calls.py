@@ -20,11 +20,10 @@ from axiomjit.base.origins import user_location
 from axiomjit.base.trace_context import refused
 from axiomjit.base.tree import is_labelled
 from axiomjit.functions.array_calls import call_numpy, first_traced, writing
-from axiomjit.functions.asked_methods import ALL, COMPARISONS
 from axiomjit.functions.calls import Calls
 from axiomjit.functions.known_calls import CallKind, Kind, kind_of_call
-from axiomjit.functions.libraries import is_users
-from axiomjit.functions.message_calls import RECORDED
+from axiomjit.functions.known_methods import ALL, COMPARISONS
+from axiomjit.functions.libraries import is_object, is_step, is_users, public_name
 from axiomjit.functions.objects import is_plain
 from axiomjit.functions.operators import BINARY, has_methods
 from axiomjit.functions.outside import (
@@ -34,9 +33,8 @@ from axiomjit.functions.outside import (
     refuse,
     refuse_in_region,
 )
-from axiomjit.functions.scipy_functions import is_object, is_step, public_name
 from axiomjit.functions.sources import MISSING, Fixed, Is, static_attribute
-from axiomjit.functions.texts import Text, is_computed, joined
+from axiomjit.functions.texts import RECORDED, Text, is_computed, joined
 from axiomjit.functions.texts import known as known_text
 from axiomjit.functions.transforms import FORMS
 from axiomjit.tracing.generators import is_generator

@@ -14,7 +14,7 @@ from axiomjit.base.locks import lazy_import
 from axiomjit.base.tree import is_labelled
 from axiomjit.functions.array_calls import first_traced, writing
 from axiomjit.functions.known_methods import is_generated
-from axiomjit.functions.libraries import is_users, users_function
+from axiomjit.functions.libraries import is_object, is_users, users_function
 from axiomjit.functions.objects import LIST_READS, Objects, is_plain
 from axiomjit.functions.outside import (
     BY_IDENTITY,
@@ -24,7 +24,6 @@ from axiomjit.functions.outside import (
     refuse,
     refuse_in_region,
 )
-from axiomjit.functions.scipy_functions import is_object
 from axiomjit.functions.sources import (
     ATOMS,
     MISSING,

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from axiomjit.base.locks import lazy_import
-from axiomjit.functions.libraries import is_library
-from axiomjit.functions.outside import refuse
-from axiomjit.functions.scipy_functions import (
+from axiomjit.functions.libraries import (
     OF_DTYPES,
     is_constant,
     is_fortran,
+    is_library,
     is_object,
     public_name,
 )
+from axiomjit.functions.outside import refuse
 from axiomjit.functions.sources import ATOMS, Attribute, Item
 from axiomjit.tracing.operators import TracedOperators
 from axiomjit.tracing.tracer import represented

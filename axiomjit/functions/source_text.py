@@ -26,7 +26,7 @@ from operator import attrgetter
 from types import CodeType, FunctionType
 from typing import Any, Final
 
-from axiomjit.base.bounded_tables import BoundedTable
+from axiomjit.base.caching import BoundedTable
 from axiomjit.base.locks import FORKS_WAIT, imported
 from axiomjit.base.records import Record
 from axiomjit.functions.numpy_imports import DROP_IN, rebind_imports

@@ -1,23 +1,31 @@
-"""Texts of computed values: each call builds the texts after the program has run.
+"""Texts of computed values and calls that give them as messages: done after the program has run.
 
 A `Text` is the result of `str`, `repr`, formatting or joining of values that only the running
 program knows. In effects and results, a `Text` is a container of these values, and the string is
 built from the values. If the traced call knows all numbers of a text, the trace can build the
-string, and guards check the numbers.
+string, and guards check the numbers. Calls of functions that warn and log are effects with the line
+that runs.
 """
 
 from __future__ import annotations
 
+import logging
+import sys
+import warnings
 from collections.abc import Callable, Mapping, Sequence
+from types import CodeType, FrameType
 from typing import Any, Final
 
 import numpy as np
 
+from axiomjit.base.origins import is_users_frame
+from axiomjit.base.trace_context import current
 from axiomjit.base.tree import Composed, flatten_tree
+from axiomjit.functions.effects import Line, line_of
 from axiomjit.functions.outside import refuse
 from axiomjit.graph.traced_values import TracedValue
 from axiomjit.tracing.generators import Represents
-from axiomjit.tracing.lengths import SymbolicNumber
+from axiomjit.tracing.lengths import SymbolicNumber, known_numbers
 from axiomjit.tracing.refusals import value_of
 
 _CONVERSIONS: Final[dict[int, Callable[[Any], str]]] = {114: repr, 115: str, 97: ascii}
@@ -170,3 +178,66 @@ def joined(parts: Sequence[Any]) -> Any:
     if all(type(one) is str for one in parts):
         return "".join(parts)
     return Text("join", *parts)
+
+
+def running_line(level: int) -> Line | int:
+    """The line of the user's program that runs now (level 1), or that of a caller (higher levels).
+
+    Returns:
+        The line. A line outside the compiled function is given by the number of levels above that
+        function.
+    """
+    following = current()
+    within: CodeType | None = None if following is None else following.within
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code is not within:
+        if is_users_frame(frame):
+            level -= 1
+            if not level:
+                return line_of(frame)
+        frame = frame.f_back
+    return level
+
+
+def warn(
+    calls: Any,
+    message: Any,
+    category: Any = None,
+    stacklevel: Any = 1,
+    source: Any = None,
+    **others: Any,
+) -> None:
+    """Record the effect of `warnings.warn`."""
+    if others or source is not None:
+        refuse("calls warnings.warn with options that are not known")
+    place = running_line(max(int(known_numbers(stacklevel)), 1))
+    calls.outside.effect("warning", None, (category, place), (calls.shown(message),))
+
+
+_LEVELS: Final = {
+    **{name: getattr(logging, name.upper()) for name in ("debug", "info", "warning", "error")},
+    **{"critical": logging.CRITICAL, "fatal": logging.CRITICAL, "warn": logging.WARNING},
+}
+
+
+def _logging(name: str, of_logger: bool) -> Callable[..., None]:
+    def log(calls: Any, *args: Any, **options: Any) -> None:
+        logger, *values = args if of_logger else (None, *args)
+        level = _LEVELS.get(name)
+        if level is None:
+            level, *values = values
+        if any(options.values()) or not values:
+            refuse(f"calls logging's {name} with options that are not known")
+        place = running_line(1)
+        key = known_numbers(level), place
+        calls.outside.effect("log", logger, key, tuple(map(calls.shown, values)))
+
+    return log
+
+
+RECORDED: Final[dict[Any, Callable[..., None]]] = {
+    warnings.warn: warn,
+    **{getattr(logging, name): _logging(name, False) for name in (*_LEVELS, "log")},
+    **{getattr(logging.Logger, name): _logging(name, True) for name in (*_LEVELS, "log")},
+}
+"""For each function that warns or logs, the function that records this effect."""

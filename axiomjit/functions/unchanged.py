@@ -27,7 +27,7 @@ import numpy as np
 
 from axiomjit.base.config import config
 from axiomjit.base.native_callable import NativeCallable
-from axiomjit.base.reachable import Path, reachable
+from axiomjit.base.tree import Path, reachable
 from axiomjit.functions.libraries import is_library_module, is_users, users_function
 from axiomjit.functions.sources import ATOMS, own_dict
 from axiomjit.functions.transforms import DERIVATIVES

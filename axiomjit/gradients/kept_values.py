@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from axiomjit.base.records import Record
 from axiomjit.gradients.transposes import Carried
 from axiomjit.graph import builder
-from axiomjit.graph.given_derivatives import Given
+from axiomjit.graph.closing import Given
 from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.nodes import Input, Node, Op, post_order, root_of
 from axiomjit.graph.primitives import GATHER, VIEW

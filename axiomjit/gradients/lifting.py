@@ -16,8 +16,8 @@ from axiomjit.base.origins import user_location
 from axiomjit.gradients.transposes import copied
 from axiomjit.gradients.values import NodeArray, node_of
 from axiomjit.graph import builder
+from axiomjit.graph.closing import values_alone
 from axiomjit.graph.external_calls import ArrayFunction
-from axiomjit.graph.given_derivatives import values_alone
 from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.nodes import Graph, Input, Node, Op, Update, note, origin, post_order
 from axiomjit.graph.regions import Cond, Region, Written, region_node, written_versions

@@ -9,7 +9,7 @@ from typing import Any, Final
 from axiomjit.base.records import Record
 from axiomjit.base.trace_context import current
 from axiomjit.graph import builder
-from axiomjit.graph.given_derivatives import given, hole_like
+from axiomjit.graph.closing import given, hole_like
 from axiomjit.graph.nodes import Node, Op, note, post_order, with_operands
 from axiomjit.graph.primitives import COPY, NUMBER
 from axiomjit.graph.regions import Written, after_region, overwritten

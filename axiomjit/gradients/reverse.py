@@ -24,7 +24,7 @@ from axiomjit.gradients.rules import (
 from axiomjit.gradients.structures import Contributions, Wanted, of_gather, of_join, of_update
 from axiomjit.gradients.values import NodeArray, node_of
 from axiomjit.graph import builder
-from axiomjit.graph.given_derivatives import Given
+from axiomjit.graph.closing import Given
 from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.nodes import Node, Op, Update, base_of, origin, post_order
 from axiomjit.graph.primitives import COPY, GATHER, PRIMITIVES, WHERE, UfuncFold

@@ -42,8 +42,19 @@ from axiomjit.base.errors import (
 from axiomjit.base.origins import user_location, warn
 from axiomjit.base.trace_context import current
 from axiomjit.graph.captured import constant_array
-from axiomjit.graph.describe import describe_call, describe_length, describe_shape, describe_type
-from axiomjit.graph.nodes import Constant, LengthNode, Node, Op, Scalar, note, size
+from axiomjit.graph.nodes import (
+    Constant,
+    LengthNode,
+    Node,
+    Op,
+    Scalar,
+    describe_call,
+    describe_length,
+    describe_shape,
+    describe_type,
+    note,
+    size,
+)
 from axiomjit.graph.primitives import (
     ANY,
     BITS_AS,

@@ -12,9 +12,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.base.libraries import INSTALLED, library_of
 from axiomjit.base.locks import lazy_import
 from axiomjit.base.native_callable import NativeCallable
+from axiomjit.base.tree import INSTALLED, library_of
 from axiomjit.graph.nodes import Constant, Graph
 from axiomjit.symbolic.dims import Symbol
 

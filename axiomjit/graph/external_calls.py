@@ -35,7 +35,6 @@ from axiomjit.base.trace_context import current
 from axiomjit.base.tree import Structure, flatten_tree, unflatten_tree
 from axiomjit.graph import builder
 from axiomjit.graph.builder import cast, check_fits, promotable
-from axiomjit.graph.describe import describe_call
 from axiomjit.graph.library_operations import (
     BITCAST,
     Labels,
@@ -43,7 +42,17 @@ from axiomjit.graph.library_operations import (
     OperandArrays,
     Shapes,
 )
-from axiomjit.graph.nodes import Constant, Input, LengthNode, Node, Op, Scalar, base_of, note
+from axiomjit.graph.nodes import (
+    Constant,
+    Input,
+    LengthNode,
+    Node,
+    Op,
+    Scalar,
+    base_of,
+    describe_call,
+    note,
+)
 from axiomjit.graph.primitives import ALL, COPY
 from axiomjit.symbolic.data_dependent import (
     OtherResultError,

@@ -17,7 +17,6 @@ from axiomjit.base.origins import user_location
 from axiomjit.base.trace_context import current
 from axiomjit.graph import builder
 from axiomjit.graph.builder import cast
-from axiomjit.graph.describe import describe_type
 from axiomjit.graph.external_calls import may_fail, stored
 from axiomjit.graph.library_operations import NONZERO, LibraryOperation, check_ends, check_positions
 from axiomjit.graph.nodes import (
@@ -28,6 +27,7 @@ from axiomjit.graph.nodes import (
     Scalar,
     Update,
     base_of,
+    describe_type,
     is_view,
     map_fields,
     note,

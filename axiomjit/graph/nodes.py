@@ -21,7 +21,8 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import numpy as np
 
-from axiomjit.base.dtypes import INT, DType, is_bool
+from axiomjit.base.dtypes import ELEMENT_TYPES, INT, DType, is_bool
+from axiomjit.base.errors import TraceError
 from axiomjit.base.locks import new_lock
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record, RecordType, cached_property
@@ -37,8 +38,8 @@ from axiomjit.graph.primitives import (
     FoldRule,
     Primitive,
 )
-from axiomjit.symbolic.data_dependent import DataDependent
-from axiomjit.symbolic.dims import Dim
+from axiomjit.symbolic.data_dependent import DataDependent, data_dependent_in
+from axiomjit.symbolic.dims import Dim, current_scope
 from axiomjit.symbolic.index_maps import Conditions, IndexMap, Region, compose
 
 
@@ -496,3 +497,44 @@ def operand_iterators(op: Op) -> tuple[tuple[int, ...], ...]:
     )
     repeated = (k for k in range(op.rank + 1) if k not in (*first, *second))
     return (*first, *repeated), second
+
+
+def describe_length(length: Dim) -> str:
+    """The text of a length: its value in this call, or its name if the value is not known."""
+    if data_dependent_in(length):
+        return str(length)
+    try:
+        return str(current_scope().value(length))
+    except (TraceError, KeyError):
+        return str(length)
+
+
+def describe_shape(shape: tuple[Dim, ...]) -> str:
+    """The text of a shape with its known lengths, such as `[3, 100]`."""
+    return "[" + ", ".join(map(describe_length, shape)) + "]"
+
+
+def describe_type(value: object) -> str:
+    """The text of a value's type, such as `float64[3, 100]`, `a Python float` or `a str`."""
+    if not isinstance(value, Node):
+        return f"a {type(value).__name__}"
+    if value.weak:
+        return f"a Python {ELEMENT_TYPES[value.dtype].python.__name__}"
+    return f"{value.dtype}{describe_shape(value.shape)}{_explain_masks(value)}"
+
+
+def describe_call(name: str, *operands: object) -> str:
+    """The text of a call with the types of its operands, such as `add(float64[3], a str)`."""
+    types = (describe_type(value).removesuffix(_explain_masks(value)) for value in operands)
+    return f"{name}({', '.join(types)}){_explain_masks(*operands)}"
+
+
+def _explain_masks(*values: object) -> str:
+    """An explanation of the data-dependent lengths of values; an empty text if there are none."""
+    lengths = (length for v in values if isinstance(v, Node) for length in v.shape)
+    names = sorted(symbol.name for symbol in data_dependent_in(*lengths))
+    if not names:
+        return ""
+    numbers = "the number" if len(names) == 1 else "the numbers"
+    masks = "a mask chooses" if len(names) == 1 else "masks choose"
+    return f" ({', '.join(names)}: {numbers} of elements that {masks})"

@@ -23,8 +23,7 @@ from axiomjit.graph.builder import (
     loop_of,
     promotable,
 )
-from axiomjit.graph.describe import describe_call
-from axiomjit.graph.nodes import LengthNode, Node, Scalar
+from axiomjit.graph.nodes import LengthNode, Node, Scalar, describe_call
 from axiomjit.graph.primitives import COPY, PRIMITIVES, Primitive
 from axiomjit.graph.traced_values import NodeValue
 

@@ -19,6 +19,7 @@ from typing import Any, Final
 import numpy as np
 from numpy._core import umath
 
+from axiomjit.base.array_values import COMPARISONS, SIGNS
 from axiomjit.base.dtypes import (
     BOOL,
     COMPLEX,
@@ -40,7 +41,6 @@ from axiomjit.base.dtypes import (
     is_unsigned,
     value_range,
 )
-from axiomjit.base.operator_names import COMPARISONS, SIGNS
 from axiomjit.base.records import Record
 from axiomjit.base.target import Target
 

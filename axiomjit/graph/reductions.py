@@ -36,8 +36,7 @@ from axiomjit.base.errors import GraphValueError, TraceError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
 from axiomjit.graph.builder import cast, elementwise
-from axiomjit.graph.describe import describe_type
-from axiomjit.graph.nodes import Input, Node, Op, Scalar, note, post_order
+from axiomjit.graph.nodes import Input, Node, Op, Scalar, describe_type, note, post_order
 from axiomjit.graph.primitives import (
     ALL,
     CAST,

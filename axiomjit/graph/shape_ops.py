@@ -23,8 +23,7 @@ from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
 from axiomjit.graph import builder
 from axiomjit.graph.builder import concatenate
-from axiomjit.graph.describe import describe_length, describe_type
-from axiomjit.graph.nodes import Node, Scalar
+from axiomjit.graph.nodes import Node, Scalar, describe_length, describe_type
 from axiomjit.graph.primitives import MERGED, PACK
 from axiomjit.graph.storages import strides_of
 from axiomjit.symbolic.dims import Dim, dim, product
@@ -40,7 +39,7 @@ from axiomjit.symbolic.index_maps import (
     resolved,
 )
 from axiomjit.symbolic.index_ranges import equals_in_all_trips
-from axiomjit.views.dense_layout import row_major_strides
+from axiomjit.views.descriptions import row_major_strides
 
 Group = tuple[list[int], list[int]]
 """Dimensions of the old shape, and the dimensions of the new shape with the same elements."""

@@ -48,7 +48,7 @@ from axiomjit.symbolic.index_maps import (
     iterator,
     strides_through,
 )
-from axiomjit.views.dense_layout import row_major_strides
+from axiomjit.views.descriptions import row_major_strides
 
 _lock: Final = new_lock()
 """The lock for making a next version, so that the write of no thread is lost."""

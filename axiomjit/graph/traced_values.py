@@ -9,13 +9,12 @@ from typing import Any, NamedTuple, Self
 
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from axiomjit.base.bounded_tables import BoundedTable
+from axiomjit.base.caching import BoundedTable
 from axiomjit.base.errors import GraphTypeError, GraphValueError
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
 from axiomjit.graph import builder
-from axiomjit.graph.describe import describe_shape
-from axiomjit.graph.nodes import Node
+from axiomjit.graph.nodes import Node, describe_shape
 from axiomjit.graph.primitives import Primitive
 from axiomjit.symbolic.data_dependent import assumed_equal
 from axiomjit.symbolic.dims import Dim, Scope, Symbol, bound, dim

@@ -20,7 +20,7 @@ from axiomjit.graph.nodes import (
 from axiomjit.graph.primitives import ANY_NUMBER, GATHER, JOIN, STATE, UPDATE
 from axiomjit.graph.regions import Region, Written, overwritten, region_faults
 from axiomjit.symbolic.index_maps import iterators_of, show
-from axiomjit.views.complex_views import partition_fault
+from axiomjit.views.descriptions import partition_fault
 
 
 def graph_faults(graph: Graph) -> Iterator[tuple[str, Graph]]:

@@ -17,8 +17,8 @@ import numpy as np
 
 from axiomjit.base.dtypes import CODES, is_complex
 from axiomjit.base.errors import GraphTypeError, GraphValueError, amount
-from axiomjit.base.libraries import library_name
 from axiomjit.base.origins import hides_frames, user_location
+from axiomjit.base.tree import library_name
 
 Fill = int | float | complex | bool | np.generic | None
 """The number that replaces missing elements; None if missing elements are refused."""

@@ -22,7 +22,7 @@ from axiomjit.accumulators.fold import fold
 from axiomjit.axis.axes import Axes, AxesLike, make_axes
 from axiomjit.axis.axis import Axis
 from axiomjit.axis.named_arrays import NamedArray
-from axiomjit.base.chunked import refuse_chunked
+from axiomjit.base.array_values import refuse_chunked
 from axiomjit.base.errors import GraphTypeError, GraphValueError
 from axiomjit.base.locks import new_lock
 from axiomjit.base.origins import user_location

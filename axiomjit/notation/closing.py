@@ -14,10 +14,30 @@ from functools import cache
 from typing import Final, TypeVar
 
 from axiomjit.base.errors import ShapeError
-from axiomjit.notation.demands import EqualRows, LongestAxis, LongestRow, Stretches, StretchesAxis
-from axiomjit.notation.solving import LOCK, Solver, connected
-from axiomjit.notation.sums import AffineSize, ConcatSize, ExactSizes, Total, quotient_of
-from axiomjit.notation.terms import Cell, Demand, Origin, RowVariable, Unknown, closed_row, open_row
+from axiomjit.notation.demands import (
+    AffineSize,
+    ConcatSize,
+    EqualRows,
+    ExactSizes,
+    LongestAxis,
+    LongestRow,
+    Stretches,
+    StretchesAxis,
+    Total,
+    quotient_of,
+)
+from axiomjit.notation.solving import (
+    LOCK,
+    Cell,
+    Demand,
+    Origin,
+    RowVariable,
+    Solver,
+    Unknown,
+    closed_row,
+    connected,
+    open_row,
+)
 from axiomjit.symbolic.dims import Dim, dim, product
 
 Key = TypeVar("Key", RowVariable, Cell)

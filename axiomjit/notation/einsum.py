@@ -10,27 +10,22 @@ import numpy as np
 
 from axiomjit.accumulators.accumulator import Accumulator
 from axiomjit.accumulators.arrays import ArrayFunction, GraphInputs
-from axiomjit.base.bounded_tables import DEFAULT_LIMIT, BoundedTable
+from axiomjit.base.caching import DEFAULT_LIMIT, BoundedTable
 from axiomjit.base.errors import GraphTypeError, ShapeError, SpecError
 from axiomjit.base.origins import hides_frames, user_location
 from axiomjit.base.records import Record
 from axiomjit.base.tree import is_labelled
 from axiomjit.graph import builder
 from axiomjit.graph.contractions import Projections
-from axiomjit.graph.describe import describe_shape
 from axiomjit.graph.execution import by_names, in_arrays
-from axiomjit.graph.nodes import Node, Op, is_view
+from axiomjit.graph.nodes import Node, Op, describe_shape, is_view
 from axiomjit.graph.primitives import COPY
 from axiomjit.graph.traced_values import NamedValue, NodeValue, ShapedValue, Source
-from axiomjit.notation.joins import ConcatRuns
 from axiomjit.notation.logic import Einsum
-from axiomjit.notation.parser import parse_einsum
-from axiomjit.notation.products import Meaning, checked_meaning, emit
+from axiomjit.notation.products import ConcatRuns, Meaning, checked_meaning, emit
 from axiomjit.notation.projections import labels_of, projections_of
-from axiomjit.notation.rows import Solution, in_memory_order, solve_known
-from axiomjit.notation.sizes import Size
-from axiomjit.notation.specs import Concat, EinsumSpec
-from axiomjit.notation.templates import SizeOf
+from axiomjit.notation.specs import Concat, EinsumSpec, parse_einsum
+from axiomjit.notation.templates import Size, SizeOf, Solution, in_memory_order, solve_known
 from axiomjit.notation.tensors import as_shaped, result_of
 from axiomjit.numpy_rules.einsum import SpecReader, spec_and_operands
 from axiomjit.symbolic.dims import Dim, Scope, bound, dim

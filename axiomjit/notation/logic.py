@@ -9,14 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from axiomjit.base.records import Record
-from axiomjit.notation.demands import EqualRows, LongestRow, Stretches
-from axiomjit.notation.rows import check_count
-from axiomjit.notation.sizes import Size
-from axiomjit.notation.solving import Solver
+from axiomjit.notation.demands import EqualRows, ExactSizes, LongestRow, Stretches, Total
+from axiomjit.notation.solving import Cell, Demand, Origin, Row, Solver
 from axiomjit.notation.specs import KINDS, MEMORY_ORDER, EinsumSpec
-from axiomjit.notation.sums import ExactSizes, Total
-from axiomjit.notation.templates import Rows, SizeOf, Template
-from axiomjit.notation.terms import Cell, Demand, Origin, Row
+from axiomjit.notation.templates import RowsByKind, Size, SizeOf, Template, check_count
 from axiomjit.symbolic.dims import dim
 
 
@@ -39,7 +35,9 @@ class Logic(Record):
         """A short text for the rule; for label notation, the spec."""
         raise NotImplementedError
 
-    def demands(self, result: Rows, operands: Sequence[Rows], place: CallSite) -> list[Demand]:
+    def demands(
+        self, result: RowsByKind, operands: Sequence[RowsByKind], place: CallSite
+    ) -> list[Demand]:
         """The demands of the operation on the rows of its result and operands.
 
         Raises:
@@ -56,7 +54,9 @@ class Pointwise(Logic):
         """The text `.`, which stands for pointwise operations."""
         return "."
 
-    def demands(self, result: Rows, operands: Sequence[Rows], place: CallSite) -> list[Demand]:
+    def demands(
+        self, result: RowsByKind, operands: Sequence[RowsByKind], place: CallSite
+    ) -> list[Demand]:
         """Demand that each operand stretches to the result."""
         return [
             demand
@@ -73,7 +73,9 @@ class Compose(Logic):
         """The text `@`, which stands for composition."""
         return "@"
 
-    def demands(self, result: Rows, operands: Sequence[Rows], place: CallSite) -> list[Demand]:
+    def demands(
+        self, result: RowsByKind, operands: Sequence[RowsByKind], place: CallSite
+    ) -> list[Demand]:
         """Demand that the result has the output of operand 1 and the input of operand 2."""
         left, right = operands[:2]
         batches = [left["batch"], right["batch"]]
@@ -94,7 +96,9 @@ class Transpose(Logic):
         """The text `T`, which stands for the transpose."""
         return "T"
 
-    def demands(self, result: Rows, operands: Sequence[Rows], place: CallSite) -> list[Demand]:
+    def demands(
+        self, result: RowsByKind, operands: Sequence[RowsByKind], place: CallSite
+    ) -> list[Demand]:
         """Demand that the result has the operand's output as input, and its input as output."""
         (rows,) = operands
         return [
@@ -115,7 +119,9 @@ class BatchSlice(Logic):
         """The text that stands for this rule."""
         return "@|"
 
-    def demands(self, result: Rows, operands: Sequence[Rows], place: CallSite) -> list[Demand]:
+    def demands(
+        self, result: RowsByKind, operands: Sequence[RowsByKind], place: CallSite
+    ) -> list[Demand]:
         """Demand that the result has all axes but the first batch axis."""
         (rows,) = operands
         cell = Cell(None if self.range is None else dim(self.range))
@@ -140,7 +146,9 @@ class Bitcast(Logic):
         """The text that stands for this rule."""
         return "U4x32"
 
-    def demands(self, result: Rows, operands: Sequence[Rows], place: CallSite) -> list[Demand]:
+    def demands(
+        self, result: RowsByKind, operands: Sequence[RowsByKind], place: CallSite
+    ) -> list[Demand]:
         """Demand that the result has `count` elements per row of words."""
         (rows,) = operands
         words = Cell(name="words")
@@ -166,11 +174,15 @@ class Einsum(Logic):
         """The spec as the user wrote it."""
         return self.parsed.text
 
-    def demands(self, result: Rows, operands: Sequence[Rows], place: CallSite) -> list[Demand]:
+    def demands(
+        self, result: RowsByKind, operands: Sequence[RowsByKind], place: CallSite
+    ) -> list[Demand]:
         """Demand that each tensor has the axes of its slot in the spec."""
         return self.template(result, operands, place).demands
 
-    def template(self, result: Rows, operands: Sequence[Rows], place: CallSite) -> Template:
+    def template(
+        self, result: RowsByKind, operands: Sequence[RowsByKind], place: CallSite
+    ) -> Template:
         """The template with the demands and with the unknowns of labels and row variables."""
         made = Template(self.parsed, place.operation, place.where, self.broadcast)
         check_count(made, len(operands))
@@ -185,7 +197,7 @@ class Einsum(Logic):
 
 
 def demand_shapes(
-    logic: Logic, result: Rows, operands: Sequence[Rows], place: CallSite
+    logic: Logic, result: RowsByKind, operands: Sequence[RowsByKind], place: CallSite
 ) -> Template | None:
     """Solve the demands of an operation.
 

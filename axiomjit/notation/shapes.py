@@ -9,8 +9,16 @@ from axiomjit.base.errors import ShapeError
 from axiomjit.base.origins import user_location
 from axiomjit.notation.closing import close
 from axiomjit.notation.demands import EqualRows
-from axiomjit.notation.parser import parse_shape
-from axiomjit.notation.solving import Solver
+from axiomjit.notation.solving import (
+    Cell,
+    Origin,
+    Row,
+    RowVariable,
+    Solver,
+    Unknown,
+    closed_row,
+    open_row,
+)
 from axiomjit.notation.specs import (
     KINDS,
     MEMORY_ORDER,
@@ -20,8 +28,8 @@ from axiomjit.notation.specs import (
     Label,
     Sized,
     SlotSpec,
+    parse_shape,
 )
-from axiomjit.notation.terms import Cell, Origin, Row, RowVariable, Unknown, closed_row, open_row
 from axiomjit.symbolic.dims import Dim, dim
 
 DEDUCED: Final = (None, "not_constrained", "input_equals_output")

@@ -1,4 +1,4 @@
-"""Shaped tensors, and the operations that compute them (OCANNL shapes).
+"""Shaped tensors, their constructor, and the operations that compute them (OCANNL shapes).
 
 An operation posts its demands on shapes at once and computes nothing. When a shape is read, all
 connected shapes are closed. Nodes of the graph are made after shapes are closed, once per tensor.
@@ -14,21 +14,29 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from axiomjit.base.array_values import ArrayValue, text_of_call
-from axiomjit.base.dtypes import DType
-from axiomjit.base.errors import GraphTypeError, GraphValueError, PositionError, UnsupportedError
+from axiomjit.base.dtypes import BOOL, DTYPES, DType, named
+from axiomjit.base.errors import (
+    GraphTypeError,
+    GraphValueError,
+    PositionError,
+    ShapeError,
+    UnsupportedError,
+)
 from axiomjit.base.origins import hides_frames, user_location
 from axiomjit.graph import builder, execution
 from axiomjit.graph.contractions import Projections
-from axiomjit.graph.nodes import Node
+from axiomjit.graph.external_calls import bits_of
+from axiomjit.graph.nodes import Node, describe_shape
 from axiomjit.graph.primitives import Primitive
+from axiomjit.graph.shape_ops import reshaped
 from axiomjit.graph.storages import with_versions
 from axiomjit.graph.traced_values import NodeValue, ShapedValue, TracedValue
-from axiomjit.notation import emission
-from axiomjit.notation.emission import Apply
-from axiomjit.notation.joins import ConcatRuns
-from axiomjit.notation.leaves import Source, source_of
+from axiomjit.notation import projections
+from axiomjit.notation.demands import ExactSizes
+from axiomjit.notation.leaves import Source, Symbol, source_of
 from axiomjit.notation.logic import (
     BatchSlice,
+    Bitcast,
     CallSite,
     Compose,
     Logic,
@@ -37,17 +45,15 @@ from axiomjit.notation.logic import (
     demand_shapes,
     elements,
 )
-from axiomjit.notation.rows import Rows, Solution, sizes_of
+from axiomjit.notation.products import ConcatRuns
+from axiomjit.notation.projections import Apply
 from axiomjit.notation.shapes import Shape
-from axiomjit.notation.solving import Solver
+from axiomjit.notation.solving import Cell, Origin, RowVariable, Solver, closed_row, open_row
 from axiomjit.notation.specs import KINDS, MEMORY_ORDER
-from axiomjit.notation.sums import ExactSizes
-from axiomjit.notation.symbols import Symbol
-from axiomjit.notation.templates import Template
-from axiomjit.notation.terms import Cell, Origin, RowVariable, closed_row, open_row
+from axiomjit.notation.templates import Rows, Solution, Template, sizes_of
 from axiomjit.numpy_rules.elementwise import UFUNCS
+from axiomjit.symbolic.dims import Dim, dim, product, symbol_of
 from axiomjit.symbolic.dims import Symbol as LengthSymbol
-from axiomjit.symbolic.dims import product, symbol_of
 
 Where = Projections | ConcatRuns
 """The projections of an operation, or the runs of a concatenation."""
@@ -209,9 +215,9 @@ class ShapedTensor(ArrayValue["ShapedTensor"], Shaped):
         """The tensor with input and output axes swapped."""
 
         def project(solution: Solution) -> Projections:
-            return emission.transposed(self.shape, result.shape)
+            return projections.transposed(self.shape, result.shape)
 
-        result = result_of(Transpose(), [self], project, emission.summed, f"{self.called}.T")
+        result = result_of(Transpose(), [self], project, projections.summed, f"{self.called}.T")
         return result
 
     def projections(self) -> Projections | tuple[Projections, ...]:
@@ -255,10 +261,10 @@ class ShapedTensor(ArrayValue["ShapedTensor"], Shaped):
             raise GraphTypeError(asked, seen, remedy, user_location())
 
         def project(solution: Solution) -> Projections:
-            return emission.sliced(place, self.shape, result.shape)
+            return projections.sliced(place, self.shape, result.shape)
 
         symbol = index if isinstance(index, Symbol) else None
-        result = result_of(logic, [self], project, emission.summed, asked, symbol)
+        result = result_of(logic, [self], project, projections.summed, asked, symbol)
         return result
 
     def _operate(self, name: str, *operands: Any) -> Any:
@@ -282,7 +288,7 @@ class ShapedTensor(ArrayValue["ShapedTensor"], Shaped):
         """
         if function is np.matmul:
             return compose(*operands)
-        apply = emission.rule_of(function)
+        apply = projections.rule_of(function)
         if apply is None:
             seen = "a function that is outside the table of primitives, or none of elements"
             remedy = "apply it to values, np.asarray(x), or write it in label notation"
@@ -341,12 +347,12 @@ def pointwise(apply: Apply, operands: Sequence[object], name: str) -> ShapedTens
     tensors = [value for value in given if isinstance(value, ShapedTensor)]
 
     def project(solution: Solution) -> Projections:
-        return emission.pointwise([tensor.shape for tensor in tensors], result.shape)
+        return projections.pointwise([tensor.shape for tensor in tensors], result.shape)
 
     def emit(where: Projections, nodes: Sequence[Node]) -> Node:
         ready = iter(nodes)
         every = [(v, False) if isinstance(v, Node) else (next(ready), True) for v in given]
-        return emission.applied(apply, where, every)
+        return projections.applied(apply, where, every)
 
     result = result_of(Pointwise(), tensors, project, emit, asked)
     return result
@@ -363,9 +369,9 @@ def compose(x: object, y: object) -> ShapedTensor:
     left, right = (as_shaped(value, asked) for value in (x, y))
 
     def project(solution: Solution) -> Projections:
-        return emission.composed(left.shape, right.shape, result.shape)
+        return projections.composed(left.shape, right.shape, result.shape)
 
-    result = result_of(Compose(), [left, right], project, emission.summed, asked)
+    result = result_of(Compose(), [left, right], project, projections.summed, asked)
     return result
 
 
@@ -454,3 +460,131 @@ def _shown(value: object) -> str:
     if isinstance(value, bool | int | float | complex | np.generic):
         return repr(value)
     return f"an array of shape {value.shape}" if isinstance(value, np.ndarray) else "an operand"
+
+
+@hides_frames
+def tensor(
+    value: Any = None,
+    *,
+    batch: object = None,
+    input: object = None,
+    output: object = None,
+    spec: str | None = None,
+    exact: bool = False,
+    param: bool = False,
+    deduced: str | None = None,
+    name: str | None = None,
+) -> ShapedTensor:
+    """Make a tensor with batch, input and output axes; its shape may be partly inferred.
+
+    The dimensions are in memory order: batch, output, input.
+
+    Args:
+        value: An array, which is reshaped to the inferred shape; a number, to which all elements
+            are equal; a fetch such as `axiomjit.notation.arange_like`, which makes the elements; or
+            None for a tensor that has a shape but no values.
+        batch: The batch axes, each a size, a `Size` or a pair of label and size; `()` for no axes.
+        input: The input axes, given like `batch`.
+        output: The output axes, given like `batch`.
+        spec: All axes in label notation, such as "b|3->n", in place of `batch`, `input` and
+            `output`.
+        exact: True if an array keeps its dimensions, False if it is reshaped.
+        param: True if the shape must follow from the uses of the tensor; a shape that they leave
+            open is then an error.
+        deduced: "input_equals_output" if input and output axes are the same.
+        name: A name for messages.
+
+    Returns:
+        A shaped tensor, for pointwise operators, `@`, `.T`, `x[i]` and `einsum`.
+
+    Raises:
+        ShapeError: the shape is given both by `spec` and by axes, or does not fit the value.
+        SpecError: the spec is not in label notation.
+        GraphTypeError: the value cannot be an operand.
+
+    Examples:
+        >>> w = aj.tensor(2.0, param=True, batch=(), name="w")
+        >>> x = aj.tensor([1.0, 2, 3], batch=(), input=(), output=(3,))
+        >>> y = w @ x
+        >>> y.shape.equate(aj.Shape(output=(2,)))
+        >>> np.asarray(y)
+        array([12., 12.])
+        >>> print(w.shape)
+        3->2
+    """
+    asked = "a tensor" if name is None else f"the tensor {name}"
+    rows = (batch, input, output)
+    if spec is None:
+        shape = Shape(*rows, deduced=deduced, name=name)
+    elif any(row is not None for row in rows):
+        seen, remedy = "both spec= and batch=, input= or output=", "give one of them"
+        raise ShapeError(asked, seen, remedy, user_location())
+    else:
+        shape = Shape.parse(spec, deduced, name)
+    return leaf(value, asked, shape, name, exact, param)
+
+
+WORD = DTYPES["u4"]
+
+
+@hides_frames
+def bitcast(words: Any, dtype: DTypeLike) -> Any:
+    """The bits of words as elements of a dtype, as by `words.view(dtype)`.
+
+    Args:
+        words: An array, a traced array, an axis tensor or a shaped tensor of dtype uint32 and shape
+            (n, 4).
+        dtype: A dtype of 1 to 16 bytes; with bool, bytes other than 0 become True.
+
+    Returns:
+        A new one-dimensional array of 16 n / itemsize elements; a shaped tensor has an inferred
+        shape with this number of elements.
+
+    Raises:
+        GraphTypeError: the words are not uint32, or elements of the dtype cannot be compiled.
+        ShapeError: the words have another shape, or the inferred shape has another number of
+            elements.
+
+    Examples:
+        >>> words = np.array([[0, 0, 0, 0x3FF00000]], np.uint32)
+        >>> aj.bitcast(words, "f8")
+        array([0., 1.])
+    """
+    asked = f"bitcast to {np.dtype(dtype)}"
+    kind = named(dtype, asked, user_location())
+    if isinstance(words, ShapedValue):
+        return _of_tensor(as_shaped(words, asked), kind, asked)
+    if isinstance(words, NodeValue):
+        placing = words.placing((words,), asked)
+        with placing.with_lengths():
+            return placing.wrap(_bits(placing.nodes[0], kind, asked), ((),))
+    array = np.asarray(words)
+    _check(array.dtype, array.shape, asked)
+    bits = np.ascontiguousarray(array).reshape(-1)
+    return bits.view(np.uint8) != 0 if kind == BOOL else bits.view(kind).copy()
+
+
+def _of_tensor(words: ShapedTensor, kind: DType, asked: str) -> ShapedTensor:
+    def project(solution: Solution) -> Projections:
+        return Projections((), result.shape.lengths, (), ())
+
+    def emit(where: Projections, nodes: Sequence[Node]) -> Node:
+        return reshaped(_bits(nodes[0], kind, asked), where.shape)
+
+    result = result_of(Bitcast(16 // kind.itemsize), [words], project, emit, asked)
+    return result
+
+
+def _bits(words: Node, kind: DType, asked: str) -> Node:
+    _check(words.dtype, words.shape, asked)
+    return bits_of(words, kind)
+
+
+def _check(dtype: DType, shape: Sequence[int | Dim], asked: str) -> None:
+    """Refuse words that are not uint32 of shape (n, 4)."""
+    if dtype != WORD:
+        remedy = "give uint32 words, as words.view(np.uint32) has them"
+        raise GraphTypeError(asked, f"words of dtype {dtype}", remedy, user_location())
+    if len(shape) != 2 or shape[1] != 4:
+        seen = f"words of shape {describe_shape(tuple(map(dim, shape)))}"
+        raise ShapeError(asked, seen, "give words of shape (n, 4)", user_location())

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.base.operator_names import SIGNS
+from axiomjit.base.array_values import SIGNS
 from axiomjit.graph.primitives import PRIMITIVES
 
 Texts = Sequence[str]

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.base.bounded_tables import BoundedTable
+from axiomjit.base.caching import BoundedTable
 from axiomjit.base.config import config
 from axiomjit.base.dtypes import is_inexact
 from axiomjit.base.error_states import (

@@ -11,9 +11,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
-from axiomjit.base.array_values import OPERATOR_UFUNCS
+from axiomjit.base.array_values import INFIX, OPERATOR_UFUNCS
 from axiomjit.base.error_states import Harmless, error_state, user_traps_errors
-from axiomjit.base.operator_names import INFIX
 from axiomjit.numpy.handles import Shared, ViewOf
 from axiomjit.numpy.operations import FUNCTIONS, GET, IN_PLACE, SET
 from axiomjit.numpy.paths import MAX_BYTES, State

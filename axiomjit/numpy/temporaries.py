@@ -26,8 +26,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.base.bounded_tables import BoundedTable
-from axiomjit.base.operator_names import INFIX
+from axiomjit.base.array_values import INFIX
+from axiomjit.base.caching import BoundedTable
 from axiomjit.numpy.handles import Handle, concrete
 from axiomjit.numpy.operations import Operation
 

@@ -13,9 +13,8 @@ from axiomjit.base.errors import UnsupportedError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
 from axiomjit.graph.builder import cast, check_fits
-from axiomjit.graph.describe import describe_type
 from axiomjit.graph.external_calls import stored_elements, stored_number
-from axiomjit.graph.nodes import Input, LengthNode, Node, Op, Scalar
+from axiomjit.graph.nodes import Input, LengthNode, Node, Op, Scalar, describe_type
 from axiomjit.graph.primitives import COPY, POSITION, PRIMITIVES, WHERE
 from axiomjit.graph.reductions import positions_along
 from axiomjit.graph.shape_ops import pack
@@ -23,7 +22,7 @@ from axiomjit.graph.storages import strides_of
 from axiomjit.numpy_rules.options import Rule, array_node, only_defaults, refuse
 from axiomjit.symbolic.data_dependent import data_dependent_length
 from axiomjit.symbolic.dims import Dim, current_scope, dim
-from axiomjit.views.dense_layout import row_major_strides
+from axiomjit.views.descriptions import row_major_strides
 
 
 def _unsupported(function: str, value: object) -> UnsupportedError:

@@ -13,8 +13,7 @@ from axiomjit.base.origins import user_location
 from axiomjit.base.spec_tokens import Token, refused, scan, split
 from axiomjit.graph import builder
 from axiomjit.graph.contractions import Projections, in_result_layout, sum_of_products
-from axiomjit.graph.describe import describe_length, describe_shape
-from axiomjit.graph.nodes import Node, Scalar, is_view
+from axiomjit.graph.nodes import Node, Scalar, describe_length, describe_shape, is_view
 from axiomjit.graph.primitives import COPY, PRIMITIVES
 from axiomjit.numpy_rules.options import Rule, only_defaults
 from axiomjit.symbolic.data_dependent import assumed_equal

@@ -13,7 +13,6 @@ from axiomjit.base.errors import GraphValueError, UnsupportedError
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
 from axiomjit.graph.builder import cast, concatenate
-from axiomjit.graph.describe import describe_length, describe_type
 from axiomjit.graph.external_calls import ArrayCall
 from axiomjit.graph.indexing_ops import (
     ZERO,
@@ -27,7 +26,15 @@ from axiomjit.graph.indexing_ops import (
     true_positions,
 )
 from axiomjit.graph.library_operations import nonzero_positions
-from axiomjit.graph.nodes import Constant, Input, Node, base_of, size
+from axiomjit.graph.nodes import (
+    Constant,
+    Input,
+    Node,
+    base_of,
+    describe_length,
+    describe_type,
+    size,
+)
 from axiomjit.graph.primitives import COPY, PRIMITIVES
 from axiomjit.graph.shape_ops import flat, insert_dimensions, positions_of
 from axiomjit.numpy_rules.library import OneAxis, flat_along

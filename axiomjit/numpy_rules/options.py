@@ -13,8 +13,7 @@ from axiomjit.base.errors import UnsupportedError
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
 from axiomjit.graph import builder
-from axiomjit.graph.describe import describe_type
-from axiomjit.graph.nodes import Node
+from axiomjit.graph.nodes import Node, describe_type
 
 AxisOption = int | Sequence[int] | None
 Rule = Callable[..., Any]

@@ -14,8 +14,7 @@ from axiomjit.base.dtypes import is_complex
 from axiomjit.base.errors import GraphValueError, amount
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
-from axiomjit.graph.describe import describe_length, describe_shape, describe_type
-from axiomjit.graph.nodes import Node
+from axiomjit.graph.nodes import Node, describe_length, describe_shape, describe_type
 from axiomjit.graph.primitives import BITS_AS, COPY
 from axiomjit.graph.shape_ops import flip, insert_dimensions, is_copied, reshaped
 from axiomjit.graph.storages import strides_of

@@ -21,7 +21,6 @@ from numpy.lib.array_utils import normalize_axis_index
 from axiomjit.base.dtypes import FLOAT, INT, is_bool, is_integer
 from axiomjit.graph import builder
 from axiomjit.graph.builder import cast
-from axiomjit.graph.describe import describe_type
 from axiomjit.graph.external_calls import (
     ArrayCall,
     WithNamedArrays,
@@ -31,7 +30,7 @@ from axiomjit.graph.external_calls import (
 )
 from axiomjit.graph.indexing_ops import not_integers_error
 from axiomjit.graph.library_operations import END, Labels, Shapes
-from axiomjit.graph.nodes import Node, Op, Scalar, note
+from axiomjit.graph.nodes import Node, Op, Scalar, describe_type, note
 from axiomjit.graph.primitives import COPY, PRIMITIVES
 from axiomjit.graph.storages import update
 from axiomjit.numpy_rules.library import OneAxis, flat_along

@@ -19,8 +19,7 @@ from axiomjit.graph.external_calls import ArrayCall
 from axiomjit.graph.nodes import Node, Scalar, size
 from axiomjit.graph.primitives import ALL_OF, ANY, COPY, MAX, MIN, PRIMITIVES, SUM, WHERE, UfuncFold
 from axiomjit.graph.shape_ops import insert_dimensions
-from axiomjit.numpy_rules.elements import in_parts
-from axiomjit.numpy_rules.elementwise import clip, conjugated
+from axiomjit.numpy_rules.elementwise import clip, conjugated, in_parts
 from axiomjit.numpy_rules.joins import FUNCTIONS as JOINS
 from axiomjit.numpy_rules.options import (
     UNGIVEN,

@@ -18,7 +18,7 @@ from axiomjit.graph import builder
 from axiomjit.graph.indexing_ops import as_mask
 from axiomjit.graph.nodes import Node
 from axiomjit.graph.primitives import WHERE
-from axiomjit.numpy_rules import creation, joins, reductions, shapes
+from axiomjit.numpy_rules import creation, elementwise, joins, reductions, shapes
 from axiomjit.numpy_rules.elementwise import clip, conjugated, copied
 from axiomjit.numpy_rules.options import UNGIVEN, Rule, only_defaults
 
@@ -49,6 +49,7 @@ _FUNCTIONS: Final[dict[Callable[..., object], Rule]] = {
     np.where: _where,
     np.copy: copied,
     np.clip: clip,
+    **elementwise.FUNCTIONS,
     **creation.FUNCTIONS,
     **reductions.FUNCTIONS,
     **shapes.FUNCTIONS,
@@ -61,7 +62,9 @@ _METHODS: Final[dict[str, Rule]] = {
     "conjugate": _conj,
     "clip": lambda a, min=None, max=None, out=None: clip(a, min, max, out),
     "copy": lambda a, order="C": copied(a, order),
+    **elementwise.METHODS,
     **shapes.METHODS,
+    **joins.METHODS,
 }
 
 
@@ -73,16 +76,12 @@ def _lazy_rules(names: str) -> list[str]:
 FUNCTIONS: Final = LazyRegistry(
     _FUNCTIONS,
     "FUNCTIONS",
-    *_lazy_rules(
-        "calculus einsum elements fft indexing library linalg neighbours repeats sorting statistics"
-    ),
+    *_lazy_rules("einsum fft indexing library linalg neighbours sorting statistics"),
 )
 METHODS: Final = LazyRegistry(
-    _METHODS, "METHODS", *_lazy_rules("library elements indexing neighbours repeats sorting")
+    _METHODS, "METHODS", *_lazy_rules("library indexing neighbours sorting")
 )
 SCANS: Final[LazyRegistry[np.ufunc, Rule]] = LazyRegistry({}, "SCANS", *_lazy_rules("library"))
 """For each ufunc, the rule of its `accumulate`."""
-REDUCEATS: Final[LazyRegistry[np.ufunc, Rule]] = LazyRegistry(
-    {}, "REDUCEATS", *_lazy_rules("segments")
-)
+REDUCEATS: Final = reductions.REDUCEATS
 """For each ufunc, the rule of its `reduceat`."""

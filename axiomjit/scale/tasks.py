@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.base.bounded_tables import BoundedTable
+from axiomjit.base.caching import BoundedTable
 from axiomjit.base.errors import GraphTypeError, GraphValueError
 from axiomjit.base.records import Record
 from axiomjit.graph.execution import run_block

@@ -2,12 +2,14 @@
 
 Tracing uses the values that these numbers have in the traced call. The program checks in each call
 that the numbers lead to the same decisions.
+
+In a function that is traced for one call only, the values of nodes in this call are known.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -20,12 +22,64 @@ from axiomjit.graph.evaluate_graph import Array, evaluate_graph
 from axiomjit.graph.execution import run
 from axiomjit.graph.indexing_ops import as_mask, count_of, needed_counts
 from axiomjit.graph.library_operations import LibraryOperation
-from axiomjit.graph.nodes import Graph, Input, Node, Op, post_order, rebuild, with_operands
+from axiomjit.graph.nodes import (
+    Constant,
+    Graph,
+    Input,
+    Node,
+    Op,
+    is_view,
+    post_order,
+    rebuild,
+    with_operands,
+)
 from axiomjit.graph.primitives import COPY
-from axiomjit.graph.regions import Loop
+from axiomjit.graph.regions import Loop, Region, rebuilt
 from axiomjit.symbolic.data_dependent import COMPUTED, TRUTH, computed_number, data_dependent_in
 from axiomjit.symbolic.dims import Dim, Kind, Scope, Symbol, current_scope, dim, product
 from axiomjit.symbolic.index_maps import fixed
+
+
+class KnownValues:
+    """The values of the nodes of one trace, each computed once."""
+
+    def __init__(self, arguments: Callable[[], Sequence[object]], scope: Scope) -> None:
+        """Belong to a trace; `arguments()` returns the arguments of the traced call."""
+        self._arguments, self._scope = arguments, scope
+        self._known: dict[Node, Node] = {}
+
+    def __call__(self, node: Node) -> Any:
+        """The value of a node, as NumPy's array or scalar; None if the node depends on draws."""
+        order = post_order((node,), lambda n: () if n in self._known else n.children)
+        if draws(order):
+            return None
+        lengths = dict(self._scope.values)
+        for symbol, key in needed_counts(order, self._scope):
+            (count,) = self._evaluated((count_of(key),), lengths)
+            lengths[symbol] = int(count)
+        new = [n for n in order if _may_be_known(n)]
+        *values, found = self._evaluated((*new, node), lengths)
+        for one, value in zip(new, values, strict=True):
+            made = np.asarray(value, one.dtype)
+            self._known[one] = Constant(one.dtype, made, tuple(map(dim, made.shape)))
+        return found.astype(node.dtype, copy=False)[()]
+
+    def _evaluated(self, nodes: Sequence[Node], lengths: Any) -> tuple[np.ndarray, ...]:
+        """The values of nodes; the nodes whose values are known are not evaluated again."""
+        graph = Graph((), tuple(rebuilt(nodes, self._known)))
+        return evaluate_graph(graph, self._arguments(), lengths)
+
+
+def _may_be_known(node: Node) -> bool:
+    plain = isinstance(node, Op) and not is_view(node) and not isinstance(node.primitive, Region)
+    return plain and node.dtype.fields is None
+
+
+def know_values(following: Following, scope: Scope) -> None:
+    """Let a trace answer questions about values with the values of its call."""
+    assert following.arguments is not None
+    following.values = KnownValues(following.arguments, scope)
+
 
 MOST_AT_LINE: Final = 8
 """The most numbers that one trace asks for at one line of the user; beyond it, the line is taken

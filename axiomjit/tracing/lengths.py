@@ -16,11 +16,10 @@ from typing import Any, Final, Self
 
 import numpy as np
 
-from axiomjit.base.array_values import OPERATOR_UFUNCS, ArrayValue
+from axiomjit.base.array_values import COMPARISONS, OPERATOR_UFUNCS, ArrayValue
 from axiomjit.base.dtypes import FLOAT, INT
 from axiomjit.base.errors import AxiomError, NotDispatchedError
 from axiomjit.base.locks import lazy_import
-from axiomjit.base.operator_names import COMPARISONS
 from axiomjit.base.trace_context import current, is_usable, leaked_tracer_error
 from axiomjit.graph.builder import as_node, elementwise, strong
 from axiomjit.graph.nodes import Graph, LengthNode, Node, Op, Scalar, post_order

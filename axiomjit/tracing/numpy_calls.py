@@ -26,8 +26,7 @@ from axiomjit.base.origins import user_location
 from axiomjit.base.trace_context import current, refused
 from axiomjit.graph import builder
 from axiomjit.graph.builder import cast
-from axiomjit.graph.describe import describe_call
-from axiomjit.graph.nodes import Node
+from axiomjit.graph.nodes import Node, describe_call
 from axiomjit.graph.primitives import COPY, PRIMITIVES
 from axiomjit.graph.shape_ops import insert_dimensions
 from axiomjit.numpy_rules.creation import FUNCTIONS as NEW

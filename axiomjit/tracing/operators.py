@@ -11,14 +11,13 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, Final
 
-from axiomjit.base.array_values import OPERATOR_UFUNCS, ArrayValue
+from axiomjit.base.array_values import COMPARISONS, OPERATOR_UFUNCS, PREFIX, ArrayValue
 from axiomjit.base.dtypes import BOOL, ELEMENT_TYPES, INT, is_complex, is_integer
 from axiomjit.base.errors import AxiomError, NeedsValuesError, UnsupportedError
 from axiomjit.base.locks import lazy_import
-from axiomjit.base.operator_names import COMPARISONS, PREFIX
 from axiomjit.base.origins import user_location
-from axiomjit.base.reachable import Path, reachable
 from axiomjit.base.trace_context import current, refused
+from axiomjit.base.tree import Path, reachable
 from axiomjit.graph import builder
 from axiomjit.graph.builder import cast
 from axiomjit.graph.nodes import Node

@@ -21,9 +21,9 @@ from axiomjit.base.errors import (
 )
 from axiomjit.base.locks import lazy_import
 from axiomjit.base.origins import user_location
-from axiomjit.base.reachable import Path, reachable
 from axiomjit.base.trace_context import current, is_refusal, refused
-from axiomjit.graph.describe import describe_call
+from axiomjit.base.tree import Path, reachable
+from axiomjit.graph.nodes import describe_call
 
 P = ParamSpec("P")
 R = TypeVar("R")

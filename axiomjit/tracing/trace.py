@@ -1,9 +1,22 @@
-"""Traces a NumPy function once, with arrays of unknown values, to get its graph."""
+"""Traces a NumPy function once, with arrays of unknown values, to get its graph.
+
+Traced values may also be held by other objects: in attributes, slots, closures or iterators.
+"""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Mapping, Sequence
-from typing import NoReturn
+import gc
+from collections.abc import (
+    AsyncGenerator,
+    Callable,
+    Coroutine,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
+from typing import Any, Final, NoReturn
 
 import numpy as np
 
@@ -17,8 +30,8 @@ from axiomjit.base.errors import (
 from axiomjit.base.locks import lazy_import
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
-from axiomjit.base.trace_context import Following, entered
-from axiomjit.base.tree import OfArgument, Structure, flatten_tree
+from axiomjit.base.trace_context import Following, current, entered
+from axiomjit.base.tree import OfArgument, Path, Structure, flatten_tree, reachable
 from axiomjit.graph import builder
 from axiomjit.graph.indexing_ops import lengths_of, with_counts
 from axiomjit.graph.nodes import Graph, Input, Node, base_of, is_view, post_order, size
@@ -31,10 +44,59 @@ from axiomjit.symbolic.data_dependent import (
     decisions,
 )
 from axiomjit.symbolic.dims import INDEX, Dim, Scope, bound
-from axiomjit.tracing.holders import traced_inside
 from axiomjit.tracing.lengths import SymbolicFloat, SymbolicInt, SymbolicNumber, unwrap
 from axiomjit.tracing.refusals import traced
 from axiomjit.tracing.tracer import Tracer
+
+LIMIT: Final = 20_000
+"""The most objects that are searched; a traced value hidden deeper is refused where it is used."""
+PLAIN: Final = (int, float, complex, str, bytes, type, ModuleType, CodeType, np.generic, Following)
+
+
+def traced_inside(value: object) -> Tracer | SymbolicNumber | None:
+    """The first traced array or length in a value and the objects it refers to; None without one.
+
+    No user code runs: the references of an object are those that the garbage collector sees.
+    Functions are searched through closures and defaults.
+    """
+    found = referred_by(value)
+    return next((one for one in found if issubclass(type(one), Tracer | SymbolicNumber)), None)
+
+
+def referred_by(value: object) -> Iterator[Any]:
+    """A value and all objects that it refers to, directly or not, found without the user's code."""
+    return (one for _, one in reachable((value,), _referred, LIMIT))
+
+
+def traced_among(values: Sequence[object]) -> bool:
+    """True if a call belongs to the function that is followed: an argument has traced values.
+
+    Raises:
+        TraceError: a value is traced, but not by the function that is followed here.
+    """
+    if current() is not None:
+        return traced_inside(values) is not None
+    traced = (v for v in values if isinstance(v, Tracer | SymbolicNumber))
+    return any((v.node if isinstance(v, Tracer) else v.operand()) is not None for v in traced)
+
+
+def _referred(path: Path, one: Any) -> Iterable[tuple[object, object]]:
+    kind = type(one)
+    if issubclass(kind, PLAIN):
+        return ()
+    if issubclass(kind, np.ndarray):
+        return enumerate(one.ravel().tolist() if one.dtype.hasobject else ())
+    if issubclass(kind, FunctionType):
+        return enumerate(_held_by_function(one))
+    if issubclass(kind, BuiltinFunctionType):
+        return enumerate((one.__self__,))
+    return enumerate(gc.get_referents(one))
+
+
+def _held_by_function(function: FunctionType) -> Iterator[object]:
+    yield from (function.__closure__, function.__defaults__, function.__kwdefaults__)
+    yield function.__dict__
+
 
 Leaves = tuple[tuple[int | None, object], ...]
 
@@ -229,7 +291,7 @@ def _checked(graph: Graph, following: Following) -> Graph:
     """
     if not following.regions:
         return graph
-    graph = lazy_import("axiomjit.graph.given_derivatives").graph_of_values(graph)
+    graph = lazy_import("axiomjit.graph.closing").graph_of_values(graph)
     known = set(graph.inputs)
     for node in graph.nodes:
         named = any(s.kind == INDEX for length in lengths_of(node) for s in length.symbols)

@@ -16,8 +16,7 @@ from axiomjit.base.locks import lazy_import
 from axiomjit.base.origins import called_by_xarray, quoted_line, user_location
 from axiomjit.base.trace_context import Following, current, is_usable, leaked_tracer_error
 from axiomjit.graph import builder
-from axiomjit.graph.describe import describe_type
-from axiomjit.graph.nodes import Input, Node, Op, base_of
+from axiomjit.graph.nodes import Input, Node, Op, base_of, describe_type
 from axiomjit.graph.primitives import PACK, Primitive
 from axiomjit.graph.storages import strides_of
 from axiomjit.graph.traced_values import By, Folding, broadcast_folding, number_of_groups
@@ -331,7 +330,7 @@ class Tracer(WithoutValues, TracedOperators):
         return self.__copy__()
 
     def __repr__(self) -> str:
-        return f"Traced({lazy_import('axiomjit.graph.print_graph').type_text(self._held)})"
+        return f"Traced({lazy_import('axiomjit.passes.ir.print_program').type_text(self._held)})"
 
 
 def _item_of(array: Any, *place: Any) -> Any:

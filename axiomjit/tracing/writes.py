@@ -26,7 +26,6 @@ from axiomjit.base.errors import GraphTypeError, GraphValueError, UnsupportedErr
 from axiomjit.base.origins import user_location
 from axiomjit.graph import builder
 from axiomjit.graph.builder import cast, check_fits, loop_of
-from axiomjit.graph.describe import describe_shape, describe_type
 from axiomjit.graph.external_calls import stored_elements, stored_number
 from axiomjit.graph.indexing_ops import gather, take_checked
 from axiomjit.graph.nodes import (
@@ -36,6 +35,8 @@ from axiomjit.graph.nodes import (
     Node,
     Op,
     Scalar,
+    describe_shape,
+    describe_type,
     note,
     size,
     views_on,

@@ -2,27 +2,119 @@
 
 The terms are ngraph's (ngraph tensors, "Basic Tensor Descriptions"). Lengths are integers or, in
 programs, symbolic. The shape, dtype and layout of a view are derived when its description is made;
-an unknown layout is None.
+an unknown layout is None. Each index of a complex view selects a tensor and an element of it.
+
+In a dense layout, the linear index is the offset plus the sum of strides times indices, in
+elements. Sizes are the allocated lengths, at least those of the shape; elements beyond the shape
+are alignment padding and never accessed.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Sequence
-from itertools import pairwise
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Sequence
+from itertools import combinations, pairwise
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from axiomjit.base.dtypes import DType
-from axiomjit.base.errors import GraphValueError, PositionError
+from axiomjit.base.errors import GraphValueError, PositionError, amount
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
-from axiomjit.symbolic.dims import Dim
-from axiomjit.views.dense_layout import Layout, LengthLike
+from axiomjit.symbolic.dims import Dim, dim, product
+from axiomjit.symbolic.index_maps import Affine, IndexMap, apply_map, fixed, identity, shift
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
+
+LengthLike = int | Dim
+AnyLength = TypeVar("AnyLength", int, Dim)
+
+
+class Layout(Record):
+    """The layout of a tensor: strides, an offset and, if there is padding, sizes, all in elements.
+
+    Strides may be zero or negative. The layout of a transpose has its strides and sizes in the
+    order of the transposed shape (ngraph tensors, "Dense L-Tensor Implementation").
+    """
+
+    strides: tuple[LengthLike, ...]
+    offset: LengthLike = 0
+    sizes: tuple[LengthLike, ...] | None = None
+
+    def __init__(
+        self,
+        strides: Iterable[LengthLike],
+        offset: LengthLike = 0,
+        sizes: Iterable[LengthLike] | None = None,
+    ) -> None:
+        """Store strides, offset and sizes.
+
+        Raises:
+            GraphValueError: the numbers of sizes and strides differ.
+        """
+        given = None if sizes is None else tuple(sizes)
+        super().__init__(tuple(strides), offset, given)
+        if self.sizes is not None and len(self.sizes) != len(self.strides):
+            raise GraphValueError(
+                f"a layout with strides {self.strides}",
+                f"sizes {self.sizes}",
+                "give one size per stride, or none",
+                user_location(),
+            )
+
+    def linear_index(self, index: Sequence[LengthLike]) -> LengthLike:
+        """The linear index of the element at an index.
+
+        Raises:
+            GraphValueError: the numbers of indices and strides differ.
+            PositionError: an index is outside the sizes, if there are sizes; the error is an
+                IndexError, too.
+        """
+        if len(index) != len(self.strides):
+            raise GraphValueError(
+                f"the linear index of {tuple(index)}",
+                amount(len(self.strides), "stride"),
+                "give one number per dimension",
+                user_location(),
+            )
+        for place, size in zip(index, self.sizes or (), strict=bool(self.sizes)):
+            if not 0 <= place < size:
+                raise PositionError(
+                    f"the linear index of {tuple(index)}",
+                    f"sizes {self.sizes}",
+                    "give numbers from 0 to below the sizes",
+                    user_location(),
+                )
+        total = self.offset
+        for place, stride in zip(index, self.strides, strict=True):
+            total = total + place * stride
+        return total
+
+    def permuted(self, permutation: Sequence[int]) -> Layout:
+        """The layout whose dimension k is dimension `permutation[k]` of this layout."""
+        sizes = None if self.sizes is None else [self.sizes[d] for d in permutation]
+        return Layout([self.strides[d] for d in permutation], self.offset, sizes)
+
+
+def row_major_strides(sizes: Sequence[AnyLength]) -> tuple[AnyLength, ...]:
+    """Dense strides, the last dimension fastest: lengths (5, 3, 2) have strides (6, 2, 1)."""
+    return ordered_strides(sizes, range(len(sizes)))
+
+
+def column_major_strides(sizes: Sequence[AnyLength]) -> tuple[AnyLength, ...]:
+    """Dense strides, the first dimension fastest: lengths (5, 3, 2) have strides (1, 5, 15)."""
+    return ordered_strides(sizes, range(len(sizes))[::-1])
+
+
+def ordered_strides(sizes: Sequence[AnyLength], order: Sequence[int]) -> tuple[AnyLength, ...]:
+    """Dense strides for dimensions that have this order in memory, outermost first."""
+    strides = [size * 0 + 1 for size in sizes]
+    for outer, inner in reversed(list(pairwise(order))):
+        strides[outer] = strides[inner] * sizes[inner]
+    return tuple(strides)
+
 
 Nested = LengthLike | tuple[LengthLike, ...]
 
@@ -331,3 +423,149 @@ class PadTensorDescription(SimpleTensorViewDescription):
             )
         shape = [a + n + b for a, n, b in zip(before, base_tensor.lengths, after, strict=True)]
         super().__init__(base_tensor, shape, None, True, pre_padding=before, post_padding=after)
+
+
+Box = Sequence[tuple[LengthLike, LengthLike]]
+"""A box-shaped region: its start and end along each dimension."""
+PlaceMap = IndexMap | Callable[[tuple[int, ...]], Sequence[int]]
+"""The map from an index of a view to an element of a tensor: an index map, or a function."""
+
+
+def partition_fault(regions: Sequence[Box], lengths: Sequence[LengthLike]) -> str | None:
+    """The reason why boxes do not partition a space, or None if none is known."""
+    for region in regions:
+        if len(region) != len(lengths):
+            return f"a region of {amount(len(region), 'dimension')} in a space of {len(lengths)}"
+        for (low, high), length in zip(region, lengths, strict=True):
+            if any((known(gap) or 0) < 0 for gap in (dim(low), high - low, length - high)):
+                return f"a region from {low} to {high} along a length of {length}"
+    filled = [r for r in regions if not any(known(high - low) == 0 for low, high in r)]
+    pairs = () if _follow_each_other(filled) else combinations(filled, 2)
+    for one, other in pairs:
+        if all(_overlap(a, b) for a, b in zip(one, other, strict=True)):
+            return f"regions {_shown(one)} and {_shown(other)}, which overlap"
+    points = sum((product(tuple(dim(h - lo) for lo, h in r)) for r in regions), dim(0))
+    whole = product(tuple(map(dim, lengths)))
+    if (points - whole).constant not in (None, 0):
+        return f"regions of {points} points in a space of {whole}"
+    return None
+
+
+def _follow_each_other(regions: Sequence[Box]) -> bool:
+    """True if along some dimension each region starts where the region before it ends."""
+    return any(
+        all(known(new - end) == 0 for (_, end), (new, _) in pairwise(ranges))
+        for ranges in zip(*regions, strict=True)
+    )
+
+
+def _overlap(one: tuple[LengthLike, LengthLike], other: tuple[LengthLike, LengthLike]) -> bool:
+    gaps = known(one[1] - other[0]), known(other[1] - one[0])
+    return all(gap is not None and gap > 0 for gap in gaps)
+
+
+def _shown(region: Box) -> str:
+    return " x ".join(f"[{low}, {high})" for low, high in region)
+
+
+class ComplexTensorViewDescription(BasicTensorDescription):
+    """A view y[i] == x[s(i)][f[s(i)](i)] of several tensors.
+
+    `regions` are disjoint boxes that cover the shape, one per tensor. `maps` give for each tensor
+    the element that the view shows at an index (ngraph tensors, "complex view"). A view of several
+    tensors has no layout and is an r-tensor.
+    """
+
+    tensors: tuple[BasicTensorDescription, ...]
+    regions: tuple[tuple[tuple[LengthLike, LengthLike], ...], ...]
+    maps: tuple[PlaceMap, ...]
+
+    def __init__(
+        self,
+        tensors: Iterable[BasicTensorDescription],
+        regions: Iterable[Iterable[tuple[LengthLike, LengthLike]]],
+        maps: Iterable[PlaceMap],
+    ) -> None:
+        """Describe the view; the ends of the regions give its shape.
+
+        Raises:
+            GraphValueError: the numbers of tensors, regions and maps differ, dtypes differ, or
+                regions overlap or leave a gap.
+        """
+        tensors, maps = tuple(tensors), tuple(maps)
+        boxes = tuple(tuple((low, high) for low, high in region) for region in regions)
+        asked = f"a view of {amount(len(tensors), 'tensor')}"
+        dtypes = sorted({str(tensor.dtype) for tensor in tensors})
+        if not tensors or not len(tensors) == len(boxes) == len(maps):
+            seen = f"{amount(len(boxes), 'region')} and {amount(len(maps), 'map')}"
+            raise refusal(asked, seen, "give a region and a map for each of one or more tensors")
+        if len(dtypes) > 1:
+            raise refusal(asked, f"dtypes {', '.join(dtypes)}", "cast them to one dtype")
+        ends = zip(*([high for _, high in box] for box in boxes), strict=False)
+        shape = tuple(map(_last, ends))
+        fault = partition_fault(boxes, shape)
+        if fault is not None:
+            raise refusal(asked, fault, "give boxes that share no place and leave none out")
+        own = {"tensors": tensors, "regions": boxes, "maps": maps}
+        super().__init__(shape, tensors[0].dtype, True, None, **own)
+
+    def select(self, index: Sequence[int]) -> tuple[int, tuple[int, ...]]:
+        """The number of the tensor that the view shows at an index, and the element's index there.
+
+        Raises:
+            PositionError: no region contains the index.
+        """
+        for number, region in enumerate(self.regions):
+            limits = zip(index, region, strict=True)
+            if all(low <= place < high for place, (low, high) in limits):
+                return number, _mapped_place(self.maps[number], tuple(index))
+        raise PositionError(
+            f"the place {tuple(index)}",
+            f"a view of shape {self.shape}",
+            "ask for a place inside",
+            user_location(),
+        )
+
+
+def _last(ends: Sequence[LengthLike]) -> LengthLike:
+    """The largest end; of ends that cannot be compared, the last one."""
+    last = ends[0]
+    for end in ends[1:]:
+        before = known(last - end)
+        last = end if before is None or before < 0 else last
+    return last
+
+
+def _mapped_place(index: PlaceMap, place: tuple[int, ...]) -> tuple[int, ...]:
+    if callable(index):
+        return tuple(index(place))
+    return tuple(_value(function, place) for function in index)
+
+
+def _value(function: Affine, place: tuple[int, ...]) -> int:
+    total = apply_map(function, [fixed(k) for k in place]).offset
+    assert total.constant is not None, "places are asked for once lengths are known"
+    return total.constant
+
+
+def padded_regions(description: PadTensorDescription) -> tuple[Box, list[Box]]:
+    """The region of a padded tensor's base, and the boxes of zeros around this region."""
+    paddings = zip(description.pre_padding, description.base_tensor.lengths, strict=True)
+    inner = tuple((before, before + length) for before, length in paddings)
+    zeros: list[Box] = []
+    for d, ((low, high), length) in enumerate(zip(inner, description.lengths, strict=True)):
+        later = [(0, n) for n in description.lengths[d + 1 :]]
+        for side in ((0, low), (high, length)):
+            if known(side[1] - side[0]) != 0:
+                zeros.append((*inner[:d], side, *later))
+    return inner, zeros
+
+
+def complex_view(description: PadTensorDescription) -> ComplexTensorViewDescription:
+    """The view of the base and of zeros that is equal to a padded tensor."""
+    inner, zeros = padded_regions(description)
+    base = description.base_tensor
+    zero = BasicTensorDescription((), base.dtype)
+    maps: list[PlaceMap] = [shift(identity(len(inner)), [dim(0) - low for low, _ in inner])]
+    maps += [() for _ in zeros]
+    return ComplexTensorViewDescription([base, *[zero] * len(zeros)], [inner, *zeros], maps)

@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Final
 
 from axiomjit.base.errors import BenchError, amount
-from axiomjit.bench.report.plots import LogScale, Markup, join, log_scale, tag
-from axiomjit.bench.report.table import markdown, refused_names
-from axiomjit.bench.report.units import digits, pace, shorten
-from axiomjit.bench.suite.ranking import LOSS, Ranking, Score
+from axiomjit.bench.report.charts import LogScale, Markup, join, log_scale, tag
+from axiomjit.bench.report.table import digits, markdown, pace, refused_names, shorten
 from axiomjit.bench.suite.records import NUMPY, Case, Result, write_text
+from axiomjit.bench.suite.results import LOSS, Ranking, Score
 
 README, PERFORMANCE = Path("README.md"), Path("docs/performance.md")
 CHART: Final = Path("docs/performance.svg")

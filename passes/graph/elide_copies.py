@@ -31,7 +31,7 @@ from axiomjit.symbolic.index_maps import (
     iterator,
     strides_through,
 )
-from axiomjit.views.dense_layout import row_major_strides
+from axiomjit.views.descriptions import row_major_strides
 
 NOT_ELEMENTWISE: Final = (*PACKS, GATHER, MATERIALIZE, SAVE, UPDATE)
 """The primitives with stored values, or with reads at other positions than their result's."""

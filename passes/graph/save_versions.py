@@ -23,7 +23,6 @@ from axiomjit.graph.storages import reads_of
 from axiomjit.passes.graph.choose_storage import choose_storage
 from axiomjit.passes.graph.order_writes import order_writes
 from axiomjit.passes.ir.context import Context
-from axiomjit.symbolic.dependence import Access, may_meet_in_trip
 from axiomjit.symbolic.dims import INDEX, Dim, Symbol, dim
 from axiomjit.symbolic.index_maps import (
     Affine,
@@ -33,6 +32,7 @@ from axiomjit.symbolic.index_maps import (
     iterator,
     iterators_of,
 )
+from axiomjit.symbolic.index_ranges import Access, may_meet_in_trip
 
 MAX_PARTS: Final = 4
 """The largest number of parts of a version that are copied in place of the entire version."""

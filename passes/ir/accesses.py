@@ -14,7 +14,6 @@ from typing import Final
 from axiomjit.base.records import Record
 from axiomjit.passes.ir.loop_ir import For, Index, Load, Stmt, Store, bodies_of
 from axiomjit.passes.ir.view_ir import POSITIONS, ArrayRole, Storage
-from axiomjit.symbolic.dependence import Access, is_at_least, range_of_trips
 from axiomjit.symbolic.dims import (
     BACKWARD,
     INDEX,
@@ -27,7 +26,7 @@ from axiomjit.symbolic.dims import (
     symbol_of,
 )
 from axiomjit.symbolic.index_maps import magnitude
-from axiomjit.symbolic.index_ranges import IndexRange
+from axiomjit.symbolic.index_ranges import Access, IndexRange, is_at_least, range_of_trips
 
 OF_CALL: Final = (STRIDE, BACKWARD)
 """The kinds of strides whose values are known only in a call."""

@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from axiomjit.base.hashing import sha256
+from axiomjit.base.caching import sha256
 from axiomjit.base.records import Record, cached_property
 from axiomjit.base.target import ChosenTarget
 from axiomjit.graph.library_operations import LibraryOperation

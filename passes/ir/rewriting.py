@@ -40,7 +40,7 @@ from axiomjit.passes.ir.loop_ir import (
 )
 from axiomjit.passes.ir.view_ir import POSITIONS, Number, Storage
 from axiomjit.symbolic.dims import Dim, dim, product
-from axiomjit.views.dense_layout import row_major_strides
+from axiomjit.views.descriptions import row_major_strides
 
 MAX_PERMUTED: Final = 4
 """The most loops for which all orders are tried."""

@@ -65,7 +65,7 @@ from axiomjit.passes.ir.view_ir import (
     ViewProgram,
 )
 from axiomjit.symbolic.dims import Dim, dim, product
-from axiomjit.views.complex_views import partition_fault
+from axiomjit.views.descriptions import partition_fault
 
 NO_ELEMENTS: Final = dim(0)
 Rule = Callable[[Any], Iterator[tuple[str, AnyProgram]]]

@@ -21,8 +21,7 @@ from axiomjit.graph.regions import overwritten_by
 from axiomjit.symbolic.data_dependent import DataDependent
 from axiomjit.symbolic.dims import Dim, dim, product
 from axiomjit.symbolic.index_maps import Conditions, IndexMap, Region
-from axiomjit.views.dense_layout import Layout
-from axiomjit.views.descriptions import BasicTensorDescription, SimpleTensorViewDescription
+from axiomjit.views.descriptions import BasicTensorDescription, Layout, SimpleTensorViewDescription
 
 
 class ArrayRole(StrEnum):

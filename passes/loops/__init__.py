@@ -21,6 +21,5 @@ each other; `hoist_loads` moves loads before a loop if no trip writes their elem
 `prove_positions` checks computed positions before a loop; `insert_cancellation_checks` lets long
 loops within a unit poll for cancellation.
 
-May import `base`, `symbolic`, `views`, `graph`, `passes.ir`, `passes.costs`, `passes.graph`,
-`passes.views`.
+May import `base`, `symbolic`, `views`, `graph`, `passes.ir`, `passes.graph`, `passes.views`.
 """

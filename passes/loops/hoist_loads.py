@@ -23,9 +23,8 @@ from axiomjit.passes.ir.loop_ir import (
     walk,
 )
 from axiomjit.passes.ir.view_ir import POSITIONS, ArrayRole
-from axiomjit.symbolic.dependence import Trips, is_at_least
 from axiomjit.symbolic.dims import Scope
-from axiomjit.symbolic.index_ranges import IndexRange
+from axiomjit.symbolic.index_ranges import IndexRange, Trips, is_at_least
 
 
 def hoist_loads(program: LoopProgram, context: Context) -> LoopProgram:

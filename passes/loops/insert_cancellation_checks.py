@@ -82,7 +82,7 @@ def _of_program(loop: For, loops: tuple[For, ...]) -> For:
 
     A shared loop itself does not poll, since the caller of the kernel polls between its trips.
     """
-    late = lazy_import("axiomjit.passes.costs.serial_cost")
+    late = lazy_import("axiomjit.passes.ir.costs")
     cost = late.serial_cost(loop.body)
     step = cost.flops + cost.bytes_read + cost.bytes_written
     for around in reversed(loops):

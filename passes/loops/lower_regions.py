@@ -11,13 +11,13 @@ from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.nodes import Graph, Input, LengthNode, Op, is_scan, is_view
 from axiomjit.graph.primitives import CAST, PRODUCT, SUM
 from axiomjit.graph.regions import Loop, Region, Written
-from axiomjit.passes.costs.serial_cost import ENDLESS, GUESSED_TRIPS, serial_cost
 from axiomjit.passes.graph.choose_storage import choose_storage
 from axiomjit.passes.graph.compose_views import compose_views
 from axiomjit.passes.graph.order_contractions import order_contractions
 from axiomjit.passes.graph.save_versions import save_versions
 from axiomjit.passes.graph.simplify_algebra import simplify_algebra
 from axiomjit.passes.ir.context import Context, scope_of_body
+from axiomjit.passes.ir.costs import ENDLESS, GUESSED_TRIPS, serial_cost
 from axiomjit.passes.ir.loop_ir import (
     For,
     Index,

@@ -29,7 +29,7 @@ from axiomjit.passes.ir.rewriting import AddedNumbers, all_steps, replace_nests
 from axiomjit.passes.ir.view_ir import ArrayRole, Storage
 from axiomjit.symbolic.data_dependent import HeuristicScope, data_dependent_in
 from axiomjit.symbolic.dims import Dim, bound, dim, product, smaller
-from axiomjit.views.dense_layout import row_major_strides
+from axiomjit.views.descriptions import row_major_strides
 
 MIN_POSITIONS: Final = 1 << 19
 """Fewest positions of a scatter that is privatised; with fewer, one thread is about as fast."""

@@ -30,8 +30,8 @@ from axiomjit.passes.ir.loop_ir import (
 )
 from axiomjit.passes.ir.rewriting import AddedNumbers, rename_iterators
 from axiomjit.passes.ir.view_ir import ArrayRole, Storage
-from axiomjit.symbolic.dependence import Trips
 from axiomjit.symbolic.dims import Scope
+from axiomjit.symbolic.index_ranges import Trips
 
 AND: Final = PRIMITIVES["logical_and"]
 

@@ -10,8 +10,8 @@ from typing import Final
 from axiomjit.base.dtypes import DType, code
 from axiomjit.base.records import cached_property
 from axiomjit.base.target import ChosenTarget
-from axiomjit.passes.costs.estimate_time import estimate_time, operation_time
 from axiomjit.passes.ir.context import Context
+from axiomjit.passes.ir.costs import estimate_time, operation_time
 from axiomjit.passes.ir.loop_ir import (
     Block,
     Fold,

@@ -36,7 +36,7 @@ from axiomjit.passes.ir.view_ir import ArrayRole, Number, Storage, View
 from axiomjit.passes.plan.render_source import Rendered, render_source
 from axiomjit.symbolic.data_dependent import DataDependent, data_dependent_in
 from axiomjit.symbolic.dims import Dim, Guard, Symbol, dim, product
-from axiomjit.views.dense_layout import row_major_strides
+from axiomjit.views.descriptions import row_major_strides
 
 Steps = Sequence[Nest | LibraryCall]
 """The nests and library calls of a loop program, in order."""

@@ -22,7 +22,6 @@ from axiomjit.base.dtypes import (
     part_dtype,
     resolve_loop,
 )
-from axiomjit.base.locks import lazy_import
 from axiomjit.base.records import Record
 from axiomjit.base.target import ChosenTarget
 from axiomjit.graph.nodes import Node, Op, Scalar
@@ -49,7 +48,7 @@ from axiomjit.passes.ir.loop_ir import (
     bodies_of,
 )
 from axiomjit.passes.ir.plan_ir import Kernel, Parameter, Traits, kernel_key
-from axiomjit.passes.ir.range_source import RangeSource
+from axiomjit.passes.ir.range_source import RangeSource, serial_length
 from axiomjit.passes.ir.view_ir import POSITIONS, ArrayRole, Number, Storage
 from axiomjit.symbolic.dims import SMALL, Dim, dim
 
@@ -191,10 +190,8 @@ class _Writer:
         constant = value if isinstance(value, int) else value.constant
         if isinstance(value, int) or (constant is not None and -baked <= constant <= baked):
             return str(constant)
-        if self.serial:
-            late = lazy_import("axiomjit.passes.ir.serial_lengths")
-            if known := late.serial_length(dim(value), self.iterator, self.length):
-                return str(known)
+        if self.serial and (known := serial_length(dim(value), self.iterator, self.length)):
+            return str(known)
         if value not in self.lengths:
             self.lengths[value] = self.fresh("n")
         return self.lengths[value]

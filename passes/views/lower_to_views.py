@@ -40,7 +40,7 @@ from axiomjit.passes.ir.view_ir import (
 from axiomjit.passes.views.choose_layouts import choose_layouts
 from axiomjit.symbolic.dims import Dim, dim
 from axiomjit.symbolic.index_maps import IndexMap, strides_through
-from axiomjit.views.dense_layout import ordered_strides
+from axiomjit.views.descriptions import ordered_strides
 
 
 def lower_to_views(graph: Graph, context: Context) -> ViewProgram:

@@ -1,10 +1,10 @@
 """From kernel source to machine code in memory, with one compilation per key and process.
 
 - `lower_source`: kernel source to LLVM code, by the rules and names of
-  - `kernel_types`, `emitters`: types, emitters of LLVM code, also for complex numbers
-  - `value_builtins`, `cast_builtins`, `memory_builtins`, `tree_builtins`, `elementary_builtins`
+  - `kernel_types`, `emitters`: types and casts, emitters of LLVM code, also for complex numbers
+  - `value_builtins`, `memory_builtins`, `tree_builtins`, `elementary_builtins`
   - `plain_builtins`: the same names in plain Python
-- `llvm_functions`, `vector_steps`, `llvm_arithmetic`: functions that loops call or inline
+- `llvm_functions`: functions that loops call or inline
 - `compile_source`: LLVM code to object files
 - `kernel_cache`: kernels in memory, and what checked ones report
 

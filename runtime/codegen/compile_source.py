@@ -10,7 +10,7 @@ language of kernels does not need it. `KernelLibrary`, a subclass of Numba's cod
 optimise the code and write an object file, which is loaded like object files from disk.
 
 LLVM's inliner runs before loops become vector loops. Vector loops call functions for steps of
-recipes (`vector_steps`), which the library inlines afterwards. Loops over the remaining elements
+recipes (`llvm_functions`), which the library inlines afterwards. Loops over the remaining elements
 use the forms for single numbers. Finally, loops over strips become functions.
 """
 
@@ -25,11 +25,11 @@ from typing import TYPE_CHECKING, Any, Final
 from llvmlite import binding
 from numba.core.compiler_lock import global_compiler_lock
 
+from axiomjit.base.caching import sha256
 from axiomjit.base.errors import AxiomError, CompileError
-from axiomjit.base.hashing import sha256
 from axiomjit.base.target import Target
 from axiomjit.passes.ir.plan_ir import Traits
-from axiomjit.runtime.codegen import cast_builtins, memory_builtins, tree_builtins, value_builtins
+from axiomjit.runtime.codegen import kernel_types, memory_builtins, tree_builtins, value_builtins
 from axiomjit.runtime.codegen.kernel_types import WordsType
 from axiomjit.runtime.codegen.llvm_functions import (
     COMPILER_USED,
@@ -112,7 +112,7 @@ def new_library(name: str, traits: Traits, target: Target) -> Any:
 NAMES: dict[str, Any] = {
     "inf": math.inf,
     "nan": math.nan,
-    **cast_builtins.NAMES,
+    **kernel_types.NAMES,
     **memory_builtins.NAMES,
     **value_builtins.NAMES,
     **value_builtins.NAMES,

@@ -44,10 +44,8 @@ from axiomjit.base.locks import (
 from axiomjit.base.origins import warn
 from axiomjit.passes.ir.plan_ir import FIRST_BUFFER, REPORT_WORDS, TILE_NUMBER, Kernel
 from axiomjit.runtime.memory.allocation import ArgumentBlock
-from axiomjit.runtime.object_cache.entry import Entry, make_entry
-from axiomjit.runtime.object_cache.keys import disk_key
-from axiomjit.runtime.object_cache.loader import LoadedCode, load
-from axiomjit.runtime.object_cache.store import OBJECTS, ObjectStore
+from axiomjit.runtime.object_cache.entries import Entry, LoadedCode, load, make_entry
+from axiomjit.runtime.object_cache.store import OBJECTS, ObjectStore, disk_key
 
 if TYPE_CHECKING:
     from axiomjit.runtime.codegen.compile_source import CompiledKernel

@@ -1,7 +1,7 @@
 """The intrinsics by which a kernel source reads and writes memory.
 
 `plain_builtins` has the same names for plain Python; a kernel has the same meaning in both. The
-intrinsics emit LLVM code directly, as in `cast_builtins`, `value_builtins` and `tree_builtins`. In
+intrinsics emit LLVM code directly, as in `kernel_types`, `value_builtins` and `tree_builtins`. In
 a checked kernel, each access is checked first (see `report`).
 
 Some loads prefetch later elements, since the arithmetic of an elementary function is too long for
@@ -23,10 +23,10 @@ from llvmlite import ir
 from numba.core import cgutils, types
 
 from axiomjit.passes.ir.plan_ir import FIRST_BUFFER, REPORT_WORDS, TILE_NUMBER
-from axiomjit.runtime.codegen.cast_builtins import CASTS
 from axiomjit.runtime.codegen.emitters import call_function
 from axiomjit.runtime.codegen.kernel_types import (
     BYTE,
+    CASTS,
     CODES,
     FLAG,
     NUMBA_TYPES,

@@ -1,8 +1,8 @@
 """Elementary functions, written once and run by two arithmetics: LLVM code and plain NumPy.
 
-`arithmetic` defines the operations of recipes; `numpy_arithmetic` and `codegen.llvm_arithmetic`
-implement them. Both round each operation in the same way, including fused multiply-add, so a kernel
-and its plain source give the same bits. `functions` is the table of recipes. The table and
+`arithmetic` defines the operations of recipes, and has them in NumPy; `codegen.elementary_builtins`
+has them in LLVM code. Both round each operation in the same way, including fused multiply-add, so a
+kernel and its plain source give the same bits. `functions` is the table of recipes. The table and
 `codegen.elementary_builtins` have the names that generated source calls.
 
 To add a function:

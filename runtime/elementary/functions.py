@@ -6,14 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from axiomjit.runtime.elementary.arithmetic import Numeric
+from axiomjit.runtime.elementary.arithmetic import Numeric, NumpyArithmetic
 from axiomjit.runtime.elementary.complex_functions import COMPLEX_RECIPES
-from axiomjit.runtime.elementary.error_functions import erf, erfc
-from axiomjit.runtime.elementary.exponential import cosh, exp, exp2, expm1, sinh, tanh
-from axiomjit.runtime.elementary.inverse_hyperbolic import arccosh, arcsinh, arctanh, hypot
-from axiomjit.runtime.elementary.inverse_trig import arccos, arcsin, arctan, arctan2
+from axiomjit.runtime.elementary.exponential import cosh, erf, erfc, exp, exp2, expm1, sinh, tanh
 from axiomjit.runtime.elementary.logarithm import (
+    arccosh,
+    arcsinh,
+    arctanh,
     cbrt,
+    hypot,
     log,
     log1p,
     log2,
@@ -22,8 +23,7 @@ from axiomjit.runtime.elementary.logarithm import (
     logaddexp2,
     power,
 )
-from axiomjit.runtime.elementary.numpy_arithmetic import NumpyArithmetic
-from axiomjit.runtime.elementary.trigonometric import cos, sin, tan
+from axiomjit.runtime.elementary.trigonometric import arccos, arcsin, arctan, arctan2, cos, sin, tan
 
 Recipe = Callable[..., Numeric]
 """A function of an arithmetic and one value per operand, which returns the result."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 
-from axiomjit.base.bounded_tables import BoundedTable
+from axiomjit.base.caching import BoundedTable
 from axiomjit.base.config import config
 from axiomjit.base.locks import NotNowError, lazy_import
 from axiomjit.base.tree import OfArgument

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.base.bounded_tables import BoundedTable
+from axiomjit.base.caching import BoundedTable
 from axiomjit.base.records import Record
 from axiomjit.base.tree import OfArgument
 from axiomjit.passes.ir.plan_ir import Buffer

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from axiomjit.base.bounded_tables import BoundedTable
+from axiomjit.base.caching import BoundedTable
 from axiomjit.base.config import config
 from axiomjit.base.locks import lazy_import
 from axiomjit.passes.ir.plan_ir import Branch, Plan, Repeat, WriteBack

@@ -28,12 +28,12 @@ from typing import Any, Final, ParamSpec, TypeVar
 
 import numpy as np
 
+from axiomjit.base.caching import keep_alive
 from axiomjit.base.config import config
 from axiomjit.base.counters import add_gauge
 from axiomjit.base.dtypes import is_inexact, value_range
-from axiomjit.base.keep_alive import keep_alive
 from axiomjit.base.locks import FORKS_WAIT, lazy_import, why_not_compile
-from axiomjit.runtime.object_cache.loader import function_address
+from axiomjit.runtime.object_cache.entries import function_address
 from axiomjit.runtime.object_cache.store import cached_code
 
 NEW_FROM_DESCRIPTION, AS_SCALAR, SET_BASE, SET_HANDLER = 94, 76, 282, 304

@@ -24,19 +24,6 @@ from axiomjit.base.records import Record
 from axiomjit.runtime.memory.allocation import address, span
 from axiomjit.runtime.native_call import structures as fields
 from axiomjit.runtime.native_call.builder import HEADER, STACK_WORDS, EntryBuilder, Row
-from axiomjit.runtime.native_call.instances import (
-    CONTENTS,
-    FUNCTION_PARTS,
-    SIZES,
-    InDict,
-    NoAttributes,
-    Slot,
-    attribute_place,
-    place_of_key,
-    stores_plainly,
-    version,
-)
-from axiomjit.runtime.native_call.instances import refusal as outside_refusal
 from axiomjit.runtime.native_call.instructions import (
     SET_ATTRIBUTE,
     SET_KEY,
@@ -48,9 +35,20 @@ from axiomjit.runtime.native_call.source_rows import OF_MISSING, SOURCE_ROWS
 from axiomjit.runtime.native_call.structures import (
     ALIGNED,
     BYTES,
+    CONTENTS,
+    FUNCTION_PARTS,
+    SIZES,
     WRITEABLE,
+    InDict,
+    NoAttributes,
+    Slot,
+    attribute_place,
     dtype_word,
+    outside_refusal,
+    place_of_key,
     runtime_block,
+    stores_plainly,
+    version,
 )
 from axiomjit.runtime.native_call.words import (
     COMPUTED,

@@ -14,14 +14,14 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Final
 
-from axiomjit.base.keep_alive import keep_alive
+from axiomjit.base.caching import keep_alive
 from axiomjit.base.locks import new_lock
 from axiomjit.runtime.native_call import structures
 from axiomjit.runtime.native_call.builder import NAME, EntryBuilder
 from axiomjit.runtime.native_call.guard_tables import guard_objects
 from axiomjit.runtime.native_call.instructions import answer
 from axiomjit.runtime.native_call.structures import RUNTIME, runtime_block
-from axiomjit.runtime.object_cache.loader import LoadedCode
+from axiomjit.runtime.object_cache.entries import LoadedCode
 from axiomjit.runtime.object_cache.store import cached_code
 
 Entry = Callable[..., Any]

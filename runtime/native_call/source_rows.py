@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from axiomjit.runtime.native_call import instances as fields
+from axiomjit.runtime.native_call import structures as fields
 from axiomjit.runtime.native_call.builder import EntryBuilder, Row
 from axiomjit.runtime.native_call.instructions import Words
 from axiomjit.runtime.native_call.structures import LIST_ITEMS, SIZE, TUPLE_ITEMS, TYPE, VALUE
@@ -139,7 +139,7 @@ def _read_inline(e: EntryBuilder, row: Row, whole: Value, missed: str) -> None:
 
 
 def _own_values(e: EntryBuilder, instance: Value) -> tuple[Value, Value]:
-    """The addresses of an instance's values and of its dict, as in `instances.own_values`."""
+    """The addresses of an instance's values and of its dict, as in `structures.own_values`."""
     held = e.load(instance, fields.DICT)
     if fields.VALUES == fields.POINTER:
         return e.load(instance, fields.VALUES_POINTER), held

@@ -3,11 +3,11 @@
 An entry consists of metadata in JSON and object files; it is never a pickle. No module of this
 package imports Numba.
 
-- `entry`: entries as bytes, and the tables of object files
-- `keys`: keys of all inputs of machine code, and records of targets
-- `loader`: the linker and loader of entries, mostly without LLVM
+- `entries`: entries as bytes, the tables of object files, and the linker and loader of entries,
+  mostly without LLVM
 - `llvm_text`: a builder of LLVM text for the runtime's own functions
-- `store`: the folders of entries, which only this user can write
+- `store`: the folders of entries, which only this user can write, keys of all inputs of machine
+  code, and records of targets
 
 May import `base`, `passes.ir`.
 """

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import axiomjit as aj
-from axiomjit.base.bounded_tables import DEFAULT_LIMIT
+from axiomjit.base.caching import DEFAULT_LIMIT
 from tests.passes.folded import MEANT, folded_exactly, whole_numbers
 
 NAMES = ("matrices", "seeded", "neutral", "lifted")

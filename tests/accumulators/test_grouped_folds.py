@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import axiomjit as aj
-from axiomjit.accumulators.built_in import BUILT_IN
+from axiomjit.accumulators.accumulator import BUILT_IN
 from axiomjit.accumulators.grouped import GROUPED
 from axiomjit.base.dtypes import INT
 from axiomjit.base.errors import GraphTypeError, GraphValueError, PositionError

@@ -9,8 +9,14 @@ import numpy as np
 import pytest
 
 from axiomjit.axis.axes import Axes, make_axes
-from axiomjit.axis.axis import Axis, derived_axis, make_axis, merged_axis
-from axiomjit.axis.tags import make_axis_class, make_axis_role
+from axiomjit.axis.axis import (
+    Axis,
+    derived_axis,
+    make_axis,
+    make_axis_class,
+    make_axis_role,
+    merged_axis,
+)
 from axiomjit.base.errors import AxesError, GraphTypeError
 from axiomjit.symbolic.dims import evaluate
 from tests.structure.sources import ROOT

@@ -9,8 +9,7 @@ import axiomjit as aj
 from axiomjit.axis import functions as af
 from axiomjit.axis import tensors as t
 from axiomjit.axis.axes import make_axes
-from axiomjit.axis.axis import make_axis
-from axiomjit.axis.tags import make_axis_class
+from axiomjit.axis.axis import make_axis, make_axis_class
 from axiomjit.base.config import config
 from axiomjit.base.errors import AxesError, GraphValueError, OuterProductWarning
 from axiomjit.transformers import make_transformer

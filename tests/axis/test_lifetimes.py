@@ -11,7 +11,7 @@ from axiomjit.base.errors import AxiomError
 from axiomjit.dispatch import programs
 from axiomjit.graph.nodes import Constant, Input, Token, post_order
 from axiomjit.transformers import make_transformer
-from axiomjit.views.dense_layout import Layout
+from axiomjit.views.descriptions import Layout
 from tests.axis.running import evaluated
 from tests.dispatch.lifetimes import bytes_left_by, left_by
 

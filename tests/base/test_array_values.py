@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import axiomjit as aj
-from axiomjit.base.array_values import OPERATOR_UFUNCS, ArrayValue
-from axiomjit.base.operator_names import COMPARISONS, INFIX
+from axiomjit.base.array_values import COMPARISONS, INFIX, OPERATOR_UFUNCS, ArrayValue
 
 X = np.array([7, 3, 1, 5])
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import axiomjit
-from axiomjit.base.operator_names import COMPARISONS, INFIX, OPERATORS, PREFIX
+from axiomjit.base.array_values import COMPARISONS, INFIX, OPERATORS, PREFIX
 from axiomjit.graph.primitives import PRIMITIVES
 from axiomjit.tracing.lengths import SymbolicInt
 from axiomjit.tracing.tracer import Tracer

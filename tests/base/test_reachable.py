@@ -2,7 +2,7 @@
 
 import ast
 
-from axiomjit.base.reachable import reachable
+from axiomjit.base.tree import reachable
 from tests.structure.sources import read_sources
 
 
@@ -36,7 +36,7 @@ def test_limits():
 
 
 def test_operands_holders_and_static_keys_have_no_walk_of_their_own():
-    paths = "tracing/operands.py", "tracing/holders.py", "dispatch/arguments.py"
+    paths = "tracing/operands.py", "tracing/trace.py", "dispatch/arguments.py"
     sources = read_sources("axiomjit")
     walks = {
         path

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from axiomjit.bench.suite.processes import WorkerLostError
+from axiomjit.bench.suite.measure import WorkerLostError
 from axiomjit.bench.suite.records import NUMPY, OK, OURS, UNSUPPORTED, Limits, Peer, Triad
 
 CALL_S = {NUMPY: 1e-3, OURS: 5e-4, "numexpr": 8e-4, "numba": 4e-4, "jax": 9e-4}

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from axiomjit.bench.compiling import cold, first
-from axiomjit.bench.compiling.functions import FUNCTIONS
+from axiomjit.bench.compiling.cold import FUNCTIONS
 from axiomjit.runtime.execution import plan_steps
 
 BY_NAME = {small.name: small for small in FUNCTIONS}

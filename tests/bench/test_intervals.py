@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from axiomjit.bench.suite.ranking import median_interval, ratio_interval
+from axiomjit.bench.suite.results import median_interval, ratio_interval
 
 
 def test_equal_samples_have_no_spread():

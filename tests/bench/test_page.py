@@ -8,7 +8,6 @@ from axiomjit.base.errors import BenchError
 from axiomjit.bench.cli import main
 from axiomjit.bench.report.charts import STAGES, stage_time
 from axiomjit.bench.report.page import page
-from axiomjit.bench.suite.ranking import LOSS, Ranking, rivals
 from axiomjit.bench.suite.records import (
     MISSING,
     NUMPY,
@@ -20,6 +19,7 @@ from axiomjit.bench.suite.records import (
     write_result,
     write_text,
 )
+from axiomjit.bench.suite.results import LOSS, Ranking, rivals
 from tests.bench.html_tree import dangling_names, outside_references, read_html
 from tests.bench.samples import FILE, result
 

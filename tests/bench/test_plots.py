@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from axiomjit.bench.report import units
-from axiomjit.bench.report.plots import (
+from axiomjit.bench.report import table
+from axiomjit.bench.report.charts import (
     Axis,
     Bands,
     Chart,
@@ -17,9 +17,8 @@ from axiomjit.bench.report.plots import (
     log_scale,
     tag,
 )
-from axiomjit.bench.suite.ranking import LOSS, TIE, WIN, PeerRatio, Ranking
 from axiomjit.bench.suite.records import NUMPY, OURS
-from axiomjit.bench.suite.results import shortened
+from axiomjit.bench.suite.results import LOSS, TIE, WIN, PeerRatio, Ranking, shortened
 from tests.bench.html_tree import read_html
 from tests.bench.samples import result
 
@@ -67,27 +66,27 @@ def test_places():
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        (units.digits(0.00412), "0.0041"),
-        (units.digits(0.02), "0.020"),
-        (units.digits(0.0999), "0.10"),
-        (units.digits(0.5), "0.50"),
-        (units.digits(9.999), "10.0"),
-        (units.digits(99.96), "100"),
-        (units.digits(12345), "12345"),
-        (units.seconds(0.9999), "1.00 s"),
-        (units.seconds(1.25e-3), "1.25 ms"),
-        (units.seconds(3e-10), "0.30 ns"),
-        (units.seconds(0.0), "0 ns"),
-        (units.count(1.25e10, "flop/s"), "12.5 Gflop/s"),
-        (units.memory(1536), "1.50 KiB"),
-        (units.memory(24 * 2**30), "24.0 GiB"),
-        (units.short(1e-5, units.TIME), "10 µs"),
-        (units.pace(0.4), "2.50× faster"),
-        (units.pace(1.25), "1.25× slower"),
-        (units.share(0.523), "52 %"),
-        (units.share(0.0123), "1.2 %"),
-        (units.shorten("abcdef", 6), "abcdef"),
-        (units.shorten("abcdefg", 6), "abcde…"),
+        (table.digits(0.00412), "0.0041"),
+        (table.digits(0.02), "0.020"),
+        (table.digits(0.0999), "0.10"),
+        (table.digits(0.5), "0.50"),
+        (table.digits(9.999), "10.0"),
+        (table.digits(99.96), "100"),
+        (table.digits(12345), "12345"),
+        (table.seconds(0.9999), "1.00 s"),
+        (table.seconds(1.25e-3), "1.25 ms"),
+        (table.seconds(3e-10), "0.30 ns"),
+        (table.seconds(0.0), "0 ns"),
+        (table.count(1.25e10, "flop/s"), "12.5 Gflop/s"),
+        (table.memory(1536), "1.50 KiB"),
+        (table.memory(24 * 2**30), "24.0 GiB"),
+        (table.short(1e-5, table.TIME), "10 µs"),
+        (table.pace(0.4), "2.50× faster"),
+        (table.pace(1.25), "1.25× slower"),
+        (table.share(0.523), "52 %"),
+        (table.share(0.0123), "1.2 %"),
+        (table.shorten("abcdef", 6), "abcdef"),
+        (table.shorten("abcdefg", 6), "abcde…"),
     ],
 )
 def test_quantities(text, expected):

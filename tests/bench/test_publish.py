@@ -17,9 +17,9 @@ from axiomjit.bench.report.publish import (
     group_chart,
     publish,
 )
-from axiomjit.bench.report.units import digits
-from axiomjit.bench.suite.ranking import LOSS, Ranking
+from axiomjit.bench.report.table import digits
 from axiomjit.bench.suite.records import NUMPY, OURS
+from axiomjit.bench.suite.results import LOSS, Ranking
 from tests.bench.samples import newest, result
 from tests.bench.test_page import ODD
 from tests.structure.sources import ROOT

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from axiomjit.bench.suite.machine import VECTOR_FMA, fma_source, peak_flops
-from axiomjit.bench.suite.processes import Worker, WorkerLostError
+from axiomjit.bench.suite.measure import Worker, WorkerLostError
 from axiomjit.bench.suite.records import MISSING, UNSUPPORTED
 from axiomjit.bench.suite.worker import Session, Stop, disagreement, serve
 

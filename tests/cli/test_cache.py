@@ -7,8 +7,7 @@ import time
 import pytest
 
 from axiomjit.base.config import config
-from axiomjit.cli.cache import cache_summary
-from axiomjit.cli.main import main
+from axiomjit.cli.main import cache_summary, main
 from tests.runtime.object_cache.object_runs import Process, files_by_number
 
 

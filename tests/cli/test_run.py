@@ -14,8 +14,7 @@ import pytest
 import axiomjit.numpy
 from axiomjit.base.errors import GraphValueError
 from axiomjit.cli.main import main
-from axiomjit.cli.rebinding import rebound_code
-from axiomjit.cli.run import _report
+from axiomjit.cli.run import _report, rebound_code
 from tests.structure.sources import ROOT
 
 PROGRAM = """\

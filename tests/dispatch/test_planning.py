@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import axiomjit
-from axiomjit.base.bounded_tables import BoundedTable
+from axiomjit.base.caching import BoundedTable
 from axiomjit.dispatch.arguments import plain_arguments, take_apart
 from axiomjit.dispatch.signature import classify
 from axiomjit.functions.sources import Guards

@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
 from unittest.mock import patch
 
-from axiomjit.base.bounded_tables import BoundedTable
+from axiomjit.base.caching import BoundedTable
 from axiomjit.base.config import config
 from axiomjit.base.errors import FallbackWarning
 from axiomjit.numpy import programs

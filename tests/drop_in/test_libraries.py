@@ -6,7 +6,7 @@ import numpy
 import pytest
 
 import axiomjit.numpy
-from axiomjit.base.bounded_tables import BoundedTable
+from axiomjit.base.caching import BoundedTable
 from axiomjit.numpy import paths, programs
 from tests.drop_in.libraries import CALLS
 from tests.drop_in.worlds import fresh_paths

@@ -7,7 +7,7 @@ import sys
 import types
 
 from axiomjit.functions.loop_hooks import run_body
-from axiomjit.functions.pattern_hooks import PatternHooks
+from axiomjit.functions.patterns import PatternHooks
 
 BINARY = {
     **{"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv},

@@ -30,7 +30,7 @@ import numpy as np
 import pytest
 
 import axiomjit
-from axiomjit.functions import library_names
+from axiomjit.functions import libraries
 from axiomjit.functions.known_calls import Kind, kind_of_call, kind_of_method
 from axiomjit.functions.known_methods import role_of
 from tests.functions.call_samples import MODULES, functions_of, public, runs
@@ -39,7 +39,7 @@ from tests.functions.call_samples import MODULES, functions_of, public, runs
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
 def test_each_public_function_of_a_module_has_a_kind(module):
     refused = {name for name, f in public(module).items() if kind_of_call(f).kind is Kind.REFUSED}
-    named = library_names.REFUSED.get(module.__name__, "").split()
+    named = libraries.REFUSED.get(module.__name__, "").split()
     assert refused <= {*named, "get_state", "Pattern", "Match"}
 
 
@@ -359,7 +359,7 @@ def test_operators_name_their_hooks():
     assert kind_of_call(operator.add).hook == ("binary", "+")
     assert kind_of_call(operator.imatmul).hook == ("in_place", "@")
     assert kind_of_call(operator.getitem).hook == ("item",)
-    assert all(kind_of_call(getattr(operator, name)).hook for name in library_names.OPERATORS)
+    assert all(kind_of_call(getattr(operator, name)).hook for name in libraries.OPERATORS)
 
 
 def of_library(module, text):

@@ -112,7 +112,7 @@ FAULTS = {
 
 @pytest.mark.parametrize("kind", FAULTS)
 def test_faults_of_patterns_are_found(kind, monkeypatch):
-    from axiomjit.base.bounded_tables import BoundedTable
+    from axiomjit.base.caching import BoundedTable
     from axiomjit.functions import instrument
 
     table = patterns._PATTERNS

@@ -170,7 +170,7 @@ def test_kinds_that_are_left_out_are_found(kind, monkeypatch):
 
 def forget(monkeypatch):
     """Rewrite every function again."""
-    from axiomjit.base.bounded_tables import BoundedTable
+    from axiomjit.base.caching import BoundedTable
     from axiomjit.functions import instrument
 
     monkeypatch.setattr(instrument, "_templates", BoundedTable(10))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from axiomjit.functions import scipy_functions as known
+from axiomjit.functions import libraries as known
 from axiomjit.functions.known_calls import Kind, kind_of_call
 
 linalg = pytest.importorskip("scipy.linalg")

@@ -5,9 +5,8 @@ import pytest
 from axiomjit.base.config import config
 from axiomjit.numpy_rules import indexing
 from axiomjit.passes.graph import save_versions
-from axiomjit.symbolic.dependence import Trips
 from axiomjit.symbolic.dims import larger
-from axiomjit.symbolic.index_ranges import IndexRanges
+from axiomjit.symbolic.index_ranges import IndexRanges, Trips
 from axiomjit.tracing.region_bodies import RegionBody
 from tests.generator import array_loops
 from tests.generator.budget import budget

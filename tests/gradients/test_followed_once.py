@@ -7,7 +7,7 @@ import pytest
 
 import axiomjit as aj
 from axiomjit.base.errors import FallbackWarning, GradientError, NeedsValuesError
-from axiomjit.tracing import known_values
+from axiomjit.tracing import computed_numbers
 from tests.gradients.evaluated import directional
 
 X = np.array([0.3, 0.5, 0.6])
@@ -124,8 +124,8 @@ def test_values_of_draws_are_not_asked_for_twice():
 
 
 def test_a_wrong_value_is_found(monkeypatch):
-    real = known_values.KnownValues.__call__
-    monkeypatch.setattr(known_values.KnownValues, "__call__", lambda self, n: real(self, n) + 1)
+    real = computed_numbers.KnownValues.__call__
+    monkeypatch.setattr(computed_numbers.KnownValues, "__call__", lambda self, n: real(self, n) + 1)
     with pytest.warns(FallbackWarning):
         found = aj.grad(lambda x: text(x))(X)
     assert abs(found - 1).max() > 0.1

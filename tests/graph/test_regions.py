@@ -5,9 +5,9 @@ import pytest
 
 import axiomjit as aj
 from axiomjit.graph.nodes import Op
-from axiomjit.graph.print_graph import graph_lines
 from axiomjit.graph.regions import Loop, Written, overwritten
 from axiomjit.graph.verify_graph import graph_faults
+from axiomjit.passes.ir.print_program import graph_lines
 from tests.tracing.loop_programs import PROGRAMS
 
 

@@ -8,7 +8,7 @@ import pytest
 import axiomjit as aj
 from axiomjit.notation import parse_einsum
 from axiomjit.notation.closing import Bounds
-from axiomjit.notation.demands import LongestRow
+from axiomjit.notation.demands import ExactSizes, LongestRow
 from axiomjit.notation.logic import (
     BatchSlice,
     CallSite,
@@ -19,9 +19,7 @@ from axiomjit.notation.logic import (
     demand_shapes,
     elements,
 )
-from axiomjit.notation.solving import Solver, connected
-from axiomjit.notation.sums import ExactSizes
-from axiomjit.notation.terms import Cell
+from axiomjit.notation.solving import Cell, Solver, connected
 from axiomjit.symbolic.dims import dim
 
 KINDS = ("batch", "input", "output")

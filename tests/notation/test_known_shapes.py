@@ -6,7 +6,7 @@ import pytest
 
 import axiomjit as aj
 from axiomjit.notation import parse_einsum
-from axiomjit.notation.rows import Rows, solve_known
+from axiomjit.notation.templates import Rows, solve_known
 from axiomjit.symbolic.dims import dim
 
 

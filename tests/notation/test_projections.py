@@ -6,7 +6,7 @@ import pytest
 import axiomjit as aj
 from axiomjit.notation import parse_einsum
 from axiomjit.notation.projections import projections_of
-from axiomjit.notation.rows import solve_known
+from axiomjit.notation.templates import solve_known
 from axiomjit.symbolic.dims import dim
 
 

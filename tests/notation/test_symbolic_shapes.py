@@ -6,7 +6,7 @@ import pytest
 import axiomjit as aj
 from axiomjit.base.errors import ShapeError
 from axiomjit.notation import parse_einsum
-from axiomjit.notation.rows import solve_known
+from axiomjit.notation.templates import solve_known
 from axiomjit.symbolic.dims import Scope, bound, dim, named_length
 
 N, M = named_length("n"), named_length("m")

@@ -13,9 +13,8 @@ from unittest.mock import patch
 import numpy as np
 from numpy.exceptions import ComplexWarning
 
-from axiomjit.axis.axes import Axes
+from axiomjit.axis.axes import Axes, known_lengths
 from axiomjit.axis.declarations import starting_values
-from axiomjit.axis.deferred_checks import known_lengths
 from axiomjit.axis.tensors import used_axes
 from axiomjit.base.config import config
 from axiomjit.base.target import ChosenTarget, chosen_target, target

@@ -8,7 +8,7 @@ from axiomjit.axis.axes import make_axis
 from axiomjit.axis.reductions import sum as total
 from axiomjit.axis.state import assign, sequential, variable
 from axiomjit.axis.tensors import Tensor, placeholder
-from axiomjit.views.dense_layout import Layout, row_major_strides
+from axiomjit.views.descriptions import Layout, row_major_strides
 from tests.passes.examples import numbers
 from tests.passes.graphs import Case, stored
 

@@ -9,7 +9,7 @@ from axiomjit.axis.functions import axes_with_order, cast_axes
 from axiomjit.axis.reductions import sum as total
 from axiomjit.axis.state import assign, materialize, sequential, variable
 from axiomjit.axis.tensors import constant
-from axiomjit.views.dense_layout import Layout, row_major_strides
+from axiomjit.views.descriptions import Layout, row_major_strides
 from tests.generator.budget import FACTOR, budget
 from tests.passes.examples import numbers
 from tests.passes.graphs import evaluated, lowered, run_plain_case, small_forms, stored

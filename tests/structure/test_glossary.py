@@ -48,7 +48,7 @@ RETIRED = {
     "keep_rows": "cache_rows",
     "kept_code": "cached_code",
     "kept_properties": "cached_property",
-    "late_checks": "deferred_checks",
+    "late_checks": "require",
     "late_passes": "OptionalPass",
     "late_rows": "LazyRegistry",
     "looks": "poll_every",

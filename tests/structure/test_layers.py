@@ -16,7 +16,7 @@ ORDER = (
     *("base", "symbolic", "views", "graph", "numpy_rules"),
     *("axis", "frontends", "frontends.neon", "tracing", "functions"),
     *("accumulators", "notation", "nn", "gradients", "scale"),
-    *("passes.ir", "passes.costs", "passes.graph", "passes.views", "passes.loops", "passes.plan"),
+    *("passes.ir", "passes.graph", "passes.views", "passes.loops", "passes.plan"),
     "passes",
     *("runtime.object_cache", "runtime.memory", "runtime.elementary", "runtime.codegen"),
     *("runtime.native_call", "runtime.execution", "runtime"),

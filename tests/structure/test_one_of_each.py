@@ -89,7 +89,7 @@ def test_one_registry():
 def test_one_bounded_table():
     """That of kernels drops those that were not run for longest."""
     found = evictions(read_sources(*FOLDERS))
-    assert found == {"axiomjit/base/bounded_tables.py", "runtime/codegen/kernel_cache.py"}
+    assert found == {"axiomjit/base/caching.py", "runtime/codegen/kernel_cache.py"}
 
 
 PROTOCOL = {"__array_ufunc__", "__array_function__", "__rtruediv__", "__rmatmul__", "__imul__"}

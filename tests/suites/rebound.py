@@ -100,7 +100,7 @@ class Loader(SourceFileLoader):
 
     def get_code(self, fullname):
         """The code, never from `__pycache__`."""
-        from axiomjit.cli.rebinding import rebound_code
+        from axiomjit.cli.run import rebound_code
 
         return rebound_code(self.get_data(self.path), self.path)
 

@@ -5,9 +5,9 @@ from itertools import product
 
 import pytest
 
-from axiomjit.symbolic import dependence
-from axiomjit.symbolic.dependence import Access, Trips, is_at_least, range_of_trips
+from axiomjit.symbolic import index_ranges
 from axiomjit.symbolic.dims import ANY, INDEX, Scope, Symbol, dim, evaluate, larger, substitute
+from axiomjit.symbolic.index_ranges import Access, Trips, is_at_least, range_of_trips
 
 AT, INNER, OUTER = (dim(Symbol(name, INDEX)) for name in ("l1", "l2", "l3"))
 N, M = dim(Symbol("n0")), dim(Symbol("n1"))
@@ -182,5 +182,5 @@ FAULTS = {
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_broken_test_is_found(fault, monkeypatch):
-    monkeypatch.setattr(dependence, *FAULTS[fault])
+    monkeypatch.setattr(index_ranges, *FAULTS[fault])
     assert wrong(1)[0]

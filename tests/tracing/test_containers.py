@@ -14,7 +14,7 @@ import pytest
 import axiomjit
 from axiomjit.base.errors import FallbackWarning, GraphValueError, NeedsValuesError, TraceError
 from axiomjit.base.tree import flatten_tree, unflatten_tree
-from axiomjit.tracing.holders import traced_inside
+from axiomjit.tracing.trace import traced_inside
 from tests.passes.graphs import follow_plainly as follow
 
 X = np.arange(42.0).reshape(6, 7)

@@ -13,7 +13,7 @@ from typing import Any
 
 from mpmath import mp, mpf
 
-from axiomjit.runtime.elementary.error_functions import COUNT, DEGREE, LAST, PARTS
+from axiomjit.runtime.elementary.exponential import COUNT, DEGREE, LAST, PARTS
 from tools.elementary.minimax import TableMaker, rounded
 from tools.elementary.pieces import fit
 

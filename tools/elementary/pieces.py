@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from mpmath import mp, mpf
 
-from axiomjit.runtime.elementary.piecewise import COUNT, OF_ERF, OF_TANH, Pieces
+from axiomjit.runtime.elementary.arithmetic import COUNT, OF_ERF, OF_TANH, Pieces
 from tools.elementary.minimax import TableMaker, rounded
 
 DENSITY = 4

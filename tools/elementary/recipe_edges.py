@@ -13,8 +13,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from axiomjit.runtime.elementary.arithmetic import NumpyArithmetic
 from axiomjit.runtime.elementary.functions import RECIPES
-from axiomjit.runtime.elementary.numpy_arithmetic import NumpyArithmetic
 
 Array = np.ndarray[Any, Any]
 GRID: Final = 2048

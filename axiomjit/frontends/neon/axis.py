@@ -8,8 +8,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Final
 
-from axiomjit.axis.axis import make_axis
-from axiomjit.axis.tags import make_axis_role
+from axiomjit.axis.axis import make_axis, make_axis_role
 
 ar: Final = SimpleNamespace()
 ar.Height = make_axis_role()

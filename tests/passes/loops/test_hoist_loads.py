@@ -6,7 +6,7 @@ from axiomjit.base.config import config
 from axiomjit.passes.ir import accesses
 from axiomjit.passes.loops import hoist_loads as hoisting
 from axiomjit.passes.loops.hoist_loads import hoist_loads
-from axiomjit.symbolic.dependence import Trips
+from axiomjit.symbolic.index_ranges import Trips
 from tests.passes.examples import example
 from tests.passes.graphs import lower_until
 from tests.passes.loops.planted_loops import PLANTED

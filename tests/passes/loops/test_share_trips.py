@@ -8,7 +8,7 @@ from axiomjit.base.config import config
 from axiomjit.passes.ir.loop_ir import For, walk
 from axiomjit.passes.ir.plan_ir import Launch
 from axiomjit.passes.loops.share_trips import share_trips
-from axiomjit.symbolic.dependence import Trips
+from axiomjit.symbolic.index_ranges import Trips
 from tests.generator.sequences import way
 from tests.passes.examples import example
 from tests.passes.graphs import lower_until

@@ -14,8 +14,8 @@ from axiomjit.runtime.codegen import compile_source as compile_module
 from axiomjit.runtime.codegen.compile_source import compile_source
 from axiomjit.runtime.codegen.kernel_types import Intrinsic
 from axiomjit.runtime.codegen.plain_builtins import run_plain
-from axiomjit.runtime.object_cache import loader
-from axiomjit.runtime.object_cache.entry import make_entry
+from axiomjit.runtime.object_cache import entries
+from axiomjit.runtime.object_cache.entries import make_entry
 from tests.runtime.codegen.kernels import LENGTH, buffers, compiled, run_compiled, same_bits
 
 HEAD = "def kernel(w, lo, hi):\n    a = buffer(w, 0)\n    o = buffer(w, 1)\n    n = length(w, 2)\n"
@@ -180,7 +180,7 @@ def test_the_same_source_has_the_same_name_and_code_of_its_own():
     source = HEAD + "    store(o, 0, load(a, 0))\n"
     first, second = (compiled(source, (*buffers("f8", "f8"), LENGTH)) for _ in range(2))
     assert first.symbol == second.symbol
-    codes = [loader.load(make_entry("", one.symbol, one.objects, 0.0)) for one in (first, second)]
+    codes = [entries.load(make_entry("", one.symbol, one.objects, 0.0)) for one in (first, second)]
     assert codes[0].address != codes[1].address
 
 

@@ -9,9 +9,9 @@ from mpmath import erfc, exp, log, mpf, pi, workprec
 
 import axiomjit
 from axiomjit.base.errors import GraphTypeError
-from axiomjit.runtime.elementary import arithmetic, error_functions, tables
+from axiomjit.runtime.elementary import arithmetic, exponential, tables
+from axiomjit.runtime.elementary.arithmetic import NumpyArithmetic, fma_of_integers
 from axiomjit.runtime.elementary.functions import RECIPES
-from axiomjit.runtime.elementary.numpy_arithmetic import NumpyArithmetic, fma_of_integers
 from tests.runtime.codegen.kernels import near, same_bits
 from tools.elementary.accuracy import measure
 from tools.elementary.accuracy_cases import CASES, samples
@@ -31,8 +31,8 @@ SUMS = [
     *((lambda: 1 / log(2), pair, code) for code, pair in arithmetic.LOG2_OF_E.items()),
     *((lambda: 1 / log(10), pair, code) for code, pair in arithmetic.LOG10_OF_E.items()),
     *((lambda: pi / 2, pair, code) for code, pair in arithmetic.HALF_PI.items()),
-    (lambda: log(2) / error_functions.PARTS, error_functions.STEP, "f4"),
-    (lambda: exp(9) * erfc(3) * (1 + 3 * mpf(error_functions.RISE)), error_functions.AT_3, "f8"),
+    (lambda: log(2) / exponential.PARTS, exponential.STEP, "f4"),
+    (lambda: exp(9) * erfc(3) * (1 + 3 * mpf(exponential.RISE)), exponential.AT_3, "f8"),
 ]
 
 

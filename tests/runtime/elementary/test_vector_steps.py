@@ -7,8 +7,8 @@ from axiomjit.base.target import target
 from axiomjit.runtime.codegen import compile_source as compiler
 from axiomjit.runtime.codegen.elementary_builtins import emitter
 from axiomjit.runtime.codegen.value_builtins import make_binary, make_unary
+from axiomjit.runtime.elementary.arithmetic import NumpyArithmetic
 from axiomjit.runtime.elementary.exponential import exp, exp2
-from axiomjit.runtime.elementary.numpy_arithmetic import NumpyArithmetic
 from tests.runtime.codegen.kernels import buffers, run_compiled, same_bits
 
 SQUARES = tuple(float(k * k) for k in range(16))

@@ -8,11 +8,11 @@ from llvmlite import ir
 from numba.core.compiler_lock import global_compiler_lock
 
 from axiomjit.base.target import target
-from axiomjit.runtime.codegen.llvm_arithmetic import FLOATS, LlvmArithmetic, of_lanes
+from axiomjit.runtime.codegen.elementary_builtins import FLOATS, LlvmArithmetic, of_lanes
 from axiomjit.runtime.codegen.llvm_functions import target_context
-from axiomjit.runtime.elementary.numpy_arithmetic import NumpyArithmetic
-from axiomjit.runtime.object_cache import loader
-from axiomjit.runtime.object_cache.entry import make_entry
+from axiomjit.runtime.elementary.arithmetic import NumpyArithmetic
+from axiomjit.runtime.object_cache import entries
+from axiomjit.runtime.object_cache.entries import make_entry
 from tests.passes.graphs import target_with
 from tests.runtime.codegen.kernels import same_bits
 
@@ -41,7 +41,7 @@ def run(code, lanes, recipe, x):
     with global_compiler_lock:
         library.add_ir_module(module)
         library.finalize()
-    loaded = loader.load(make_entry("", "step", library.objects, 0.0))
+    loaded = entries.load(make_entry("", "step", library.objects, 0.0))
     call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(loaded.address)
     out = np.empty_like(x)
     for k in range(0, len(x), lanes):

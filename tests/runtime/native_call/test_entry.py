@@ -23,7 +23,7 @@ from axiomjit.runtime.native_call.guard_tables import MAX_TABLES, Guards, Table,
 from axiomjit.runtime.native_call.instructions import SCALARS, TUPLE
 from axiomjit.runtime.native_call.native_entry import entry_text
 from axiomjit.runtime.object_cache import store
-from axiomjit.runtime.object_cache.entry import tables_of
+from axiomjit.runtime.object_cache.entries import tables_of
 from tests.runtime.native_call.native_tables import calling, table_of
 from tests.runtime.object_cache.object_runs import SYMBOL, object_of
 from tests.structure.sources import ROOT

@@ -33,12 +33,12 @@ from axiomjit.functions.sources import (
     Same,
 )
 from axiomjit.functions.sources import Guards as SourceGuards
-from axiomjit.runtime.native_call import guard_tables, instances, native_entry
+from axiomjit.runtime.native_call import guard_tables, native_entry, structures
 from axiomjit.runtime.native_call.guard_tables import Guards, with_table
 from tests.runtime.native_call.native_tables import calling
 
 pytestmark = pytest.mark.skipif(
-    native_entry.refusal() != "" or instances.refusal() != "",
+    native_entry.refusal() != "" or structures.outside_refusal() != "",
     reason="this process has no native entry",
 )
 

@@ -8,14 +8,14 @@ from types import CellType
 import numpy as np
 import pytest
 
-from axiomjit.runtime.native_call import instances, native_entry
+from axiomjit.runtime.native_call import native_entry, structures
 from axiomjit.runtime.native_call.guard_tables import Guards, with_table
 from axiomjit.runtime.native_call.instructions import NOTHING, SCALARS
 from tests.runtime.native_call.native_tables import calling
 from tests.runtime.native_call.test_source_rows import MAKERS, Plain, Settings, WithDict, X, Y
 
 pytestmark = pytest.mark.skipif(
-    native_entry.refusal() != "" or instances.refusal() != "",
+    native_entry.refusal() != "" or structures.outside_refusal() != "",
     reason="this process has no native entry",
 )
 

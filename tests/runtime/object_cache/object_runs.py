@@ -27,7 +27,7 @@ from axiomjit.base.config import config
 from axiomjit.base.target import chosen_target
 from axiomjit.passes.ir.plan_ir import Kernel, Parameter
 from axiomjit.runtime.codegen.kernel_cache import KernelCache
-from axiomjit.runtime.object_cache import entry as entries
+from axiomjit.runtime.object_cache import entries
 from axiomjit.runtime.object_cache.store import ObjectStore
 
 NAME = "tests.runtime.object_cache.object_runs"

@@ -7,17 +7,17 @@ import pytest
 
 from axiomjit.base.config import config
 from axiomjit.base.target import NATIVE, ChosenTarget, Target, find_target
-from axiomjit.runtime.object_cache import keys
-from axiomjit.runtime.object_cache.keys import (
+from axiomjit.runtime.object_cache import store
+from axiomjit.runtime.object_cache.store import (
+    ObjectStore,
     compiler_versions,
     pack_target,
     target_key,
     unpack_target,
 )
-from axiomjit.runtime.object_cache.store import ObjectStore
 
 pytestmark = pytest.mark.skipif(
-    keys.processor_answers() is None, reason="this processor is not asked"
+    store.processor_answers() is None, reason="this processor is not asked"
 )
 
 
@@ -51,15 +51,15 @@ def test_without_a_folder_llvm_is_asked(monkeypatch):
 
 def test_the_key_tells_apart_all_that_decides(monkeypatch):
     found = [target_key(NATIVE), target_key("x86-64-v2")]
-    answers = keys.processor_answers()
-    monkeypatch.setattr(keys, "processor_answers", lambda: (*answers, 1))
+    answers = store.processor_answers()
+    monkeypatch.setattr(store, "processor_answers", lambda: (*answers, 1))
     found.append(target_key(NATIVE))
     monkeypatch.setenv("NUMBA_CPU_NAME", "haswell")
     found.append(target_key(NATIVE))
-    monkeypatch.setattr(keys, "maker_digest", lambda: "another")
+    monkeypatch.setattr(store, "maker_digest", lambda: "another")
     found.append(target_key(NATIVE))
     assert len(set(found)) == len(found)
-    monkeypatch.setattr(keys, "maker_digest", lambda: None)
+    monkeypatch.setattr(store, "maker_digest", lambda: None)
     assert target_key(NATIVE) is None
 
 
@@ -70,8 +70,8 @@ def test_finders_that_find_no_specs_are_passed_over(monkeypatch):
 
 
 def test_a_processor_says_the_same_each_time():
-    answers = keys.processor_answers()
-    assert answers == keys.processor_answers.__wrapped__()
+    answers = store.processor_answers()
+    assert answers == store.processor_answers.__wrapped__()
     assert len(answers) > 20
 
 

@@ -6,13 +6,14 @@ import platform
 import pytest
 from llvmlite import binding
 
-from axiomjit.runtime.object_cache import loader
-from axiomjit.runtime.object_cache.entry import make_entry, read_object
-from axiomjit.runtime.object_cache.loader import (
+from axiomjit.runtime.object_cache import entries
+from axiomjit.runtime.object_cache.entries import (
     NotLinkedError,
     function_address,
     link,
+    make_entry,
     plain_code,
+    read_object,
 )
 from tests.runtime.object_cache.object_runs import object_of
 
@@ -128,8 +129,8 @@ def test_what_our_linker_refuses_llvm_links(monkeypatch):
         asked.append(given)
         raise NotLinkedError("as a test wants it")
 
-    monkeypatch.setattr(loader, "link", refusing)
-    code, words = loader.load(entry), (ctypes.c_int64 * 1)()
+    monkeypatch.setattr(entries, "link", refusing)
+    code, words = entries.load(entry), (ctypes.c_int64 * 1)()
     kernel = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * 3, *[ctypes.c_int64] * 2)
     kernel(code.address)(None, None, ctypes.addressof(words), 0, 1)
     assert (len(asked), words[0]) == (1, 6)

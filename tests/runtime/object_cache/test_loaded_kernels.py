@@ -16,8 +16,8 @@ from axiomjit.base.counters import stats
 from axiomjit.base.target import target
 from axiomjit.runtime.codegen import kernel_cache
 from axiomjit.runtime.codegen.kernel_cache import KERNELS, KernelCache, LoadedKernel
-from axiomjit.runtime.object_cache import keys, loader
-from axiomjit.runtime.object_cache.entry import Entry, make_entry, tables_of
+from axiomjit.runtime.object_cache import entries, store
+from axiomjit.runtime.object_cache.entries import Entry, make_entry, tables_of
 from axiomjit.runtime.object_cache.store import OBJECTS
 from tests.runtime.object_cache.object_runs import (
     SYMBOL,
@@ -48,17 +48,17 @@ FIELDS = {
 
 def test_the_key_tells_apart_all_that_decides(monkeypatch):
     kernel, here = planted_kernel(1), target()
-    found = [keys.disk_key(kernel, here, False, "")]
-    assert found[0] == keys.disk_key(planted_kernel(1), here, False, "")
-    found += [keys.disk_key(change(kernel), here, False, "") for change in FIELDS.values()]
-    found.append(keys.disk_key(kernel, here, True, ""))
-    found.append(keys.disk_key(kernel, here, False, "tag"))
+    found = [store.disk_key(kernel, here, False, "")]
+    assert found[0] == store.disk_key(planted_kernel(1), here, False, "")
+    found += [store.disk_key(change(kernel), here, False, "") for change in FIELDS.values()]
+    found.append(store.disk_key(kernel, here, True, ""))
+    found.append(store.disk_key(kernel, here, False, "tag"))
     for field in here._fields:
         old = getattr(here, field)
         new = f"{old}x" if isinstance(old, str) else old + 1 if type(old) is int else not old
-        found.append(keys.disk_key(kernel, here.replace(**{field: new}), False, ""))
+        found.append(store.disk_key(kernel, here.replace(**{field: new}), False, ""))
     monkeypatch.setenv("NUMBA_OPT", "1")
-    found.append(keys.disk_key(kernel, here, False, ""))
+    found.append(store.disk_key(kernel, here, False, ""))
     assert len(set(found)) == len(found)
 
 
@@ -70,14 +70,14 @@ print(*(m.__file__ for n, m in sys.modules.items() if n.startswith("axiomjit.run
 """
     made = [sys.executable, "-c", script]
     imported = subprocess.run(made, capture_output=True, text=True, check=True).stdout.split()
-    covered = {os.path.realpath(path) for path in keys.maker_files()}
+    covered = {os.path.realpath(path) for path in store.maker_files()}
     left = {os.path.realpath(path) for path in imported} - covered
     rooms = {os.path.basename(os.path.dirname(path)) for path in left}
     assert rooms <= {"runtime", "object_cache", "memory"}
 
 
 def test_equal_symbols_of_two_kernels_do_not_meet():
-    codes = [loader.load(make_entry(KEY, SYMBOL, (object_of(n),), 0.0)) for n in range(150)]
+    codes = [entries.load(make_entry(KEY, SYMBOL, (object_of(n),), 0.0)) for n in range(150)]
     assert len({code.address for code in codes}) == 150
 
 
@@ -94,7 +94,7 @@ def test_code_that_nobody_holds_gives_its_memory_back():
 
     def load_and_drop(count):
         for _ in range(count):
-            code = loader.load(entry)
+            code = entries.load(entry)
             called = kernel_cache.kernel_entry(code.address, code)
             del code
             words = (ctypes.c_int64 * 1)()
@@ -111,7 +111,7 @@ def test_code_that_nobody_holds_gives_its_memory_back():
 def test_what_calls_a_function_that_is_nowhere_is_not_loaded(calls, capfd):
     """It would call address 0; LLVM prints nothing of it."""
     code = object_of(1, "axiomjit_nowhere")
-    assert loader.load(Entry(KEY, SYMBOL, calls, (code,), 0.0, (tables_of(code),))) is None
+    assert entries.load(Entry(KEY, SYMBOL, calls, (code,), 0.0, (tables_of(code),))) is None
     assert capfd.readouterr() == ("", "")
 
 

@@ -12,11 +12,11 @@ from numba.core.compiler_lock import global_compiler_lock
 import axiomjit
 from axiomjit.base.errors import CompileError
 from axiomjit.base.target import target
-from axiomjit.runtime.codegen import cast_builtins
+from axiomjit.runtime.codegen import kernel_types
 from axiomjit.runtime.codegen.emitters import call_function
 from axiomjit.runtime.codegen.llvm_functions import target_context
-from axiomjit.runtime.object_cache import loader
-from axiomjit.runtime.object_cache.entry import C_FUNCTIONS, make_entry, read_object, tables_of
+from axiomjit.runtime.object_cache import entries
+from axiomjit.runtime.object_cache.entries import C_FUNCTIONS, make_entry, read_object, tables_of
 
 MODULE = """
 @where = external global i64
@@ -45,7 +45,7 @@ def load(called, name):
         library = target_context(target()).codegen().create_library(name)
         library.add_llvm_module(binding.parse_assembly(MODULE.format(called=called, name=name)))
         library.finalize()
-    return loader.load(make_entry("", name, library.objects, 0.0))
+    return entries.load(make_entry("", name, library.objects, 0.0))
 
 
 @pytest.mark.parametrize("called", ["cbrt", "__truncdfhf2", "x" * 500])
@@ -115,7 +115,7 @@ def test_a_kernel_that_calls_what_is_nowhere_is_refused(monkeypatch, memory_only
     def call(builder, value):
         return call_function(builder, "axiomjit_nowhere", ir.HalfType(), [value])
 
-    monkeypatch.setattr(cast_builtins, "narrowed", call)
+    monkeypatch.setattr(kernel_types, "narrowed", call)
     with pytest.raises(CompileError, match="it calls axiomjit_nowhere, which"):
         axiomjit.jit(lambda x: x + x + x + x)(np.ones(3, "f2"))
 

@@ -10,9 +10,9 @@ import pytest
 from axiomjit.base.config import config
 from axiomjit.base.counters import stats
 from axiomjit.base.errors import CompileError, GraphValueError
-from axiomjit.runtime.object_cache import loader
+from axiomjit.runtime.object_cache import entries
 from axiomjit.runtime.object_cache import store as directories
-from axiomjit.runtime.object_cache.entry import make_entry, pack, unpack
+from axiomjit.runtime.object_cache.entries import make_entry, pack, unpack
 from axiomjit.runtime.object_cache.store import Directory, own_path
 from tests.runtime.object_cache.object_runs import (
     DAMAGES,
@@ -318,8 +318,8 @@ def test_a_shortage_of_memory_is_no_damage(folder, monkeypatch):
         raise OSError(errno.ENOMEM, "no memory")
 
     with monkeypatch.context() as context:
-        context.setattr(loader, "link", none_left)
-        context.setattr(loader, "_load_by_llvm", lambda entry: None)
+        context.setattr(entries, "link", none_left)
+        context.setattr(entries, "_load_by_llvm", lambda entry: None)
         with pytest.raises(CompileError, match="no memory that can be executed"):
             Process().stored(3)
     assert path.exists()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from axiomjit import erf
-from axiomjit.passes.costs.estimate_time import (
+from axiomjit.passes.ir.costs import (
     DIVISION,
     FUNCTION,
     LONG_FUNCTION,
