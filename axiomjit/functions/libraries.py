@@ -14,8 +14,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from axiomjit.base.locks import lazy_import
 from axiomjit.base.origins import is_installed, is_library_code
-from axiomjit.graph.traced_values import TracedValue
 
 _POLYNOMIALS: Final = (
     *(("polynomial", "poly", ""), ("chebyshev", "cheb", "cheb"), ("legendre", "leg", "leg")),
@@ -573,7 +573,8 @@ def is_step(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bo
     """True for a public function, class or method of SciPy's that gets traced arrays."""
     if not is_of_scipy(function) or public_module(module_name(function)) == "scipy":
         return False
-    return any(issubclass(type(one), TracedValue) for one in _leaves((args, kwargs)))
+    traced = lazy_import("axiomjit.graph.traced_values").TracedValue
+    return any(issubclass(type(one), traced) for one in _leaves((args, kwargs)))
 
 
 def _leaves(value: Any) -> Iterator[Any]:

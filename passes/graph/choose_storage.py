@@ -58,7 +58,7 @@ MAX_OPS: Final = 128
 MAX_SPLIT_STATEMENTS: Final = 512
 """The largest number of statements of a kernel, after loops over joins are split at their parts."""
 MOST_POINTS_WITHOUT_CALL: Final = 2_048
-"""The largest number of multiplications of a product that loops compute without a library."""
+"""The largest product, in multiplications, that a trip of a loop computes without a library."""
 ALWAYS_STORED: Final = (*PACKS, SAVE, MATERIALIZE, UPDATE)
 """The primitives whose values are always stored."""
 
@@ -230,12 +230,10 @@ class _Choice:
     def _is_small(self, op: Op) -> bool:
         """True if loops compute a product in less time than a call of a library takes.
 
-        Outside bodies of loops a call costs too little for a program of its own for small lengths:
-        there only known lengths decide.
+        Only the body of a loop makes a program of its own for small lengths: elsewhere a call costs
+        too little.
         """
         points = product(op.extents)
-        if points.constant is not None:
-            return points.constant <= MOST_POINTS_WITHOUT_CALL
         if not isinstance(self.scope, BodyScope) or is_computed_later(points):
             return False
         with bound(self.scope):

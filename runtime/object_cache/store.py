@@ -36,14 +36,13 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.util import source_hash
 from operator import mul
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from axiomjit.base.caching import keep_alive, sha256
 from axiomjit.base.config import config
 from axiomjit.base.locks import FORKS_WAIT, lazy_import
 from axiomjit.base.records import Record
 from axiomjit.base.target import ChosenTarget, Target
-from axiomjit.passes.ir.plan_ir import Kernel
 from axiomjit.runtime.object_cache.entries import (
     LARGEST,
     UNREADABLE,
@@ -55,6 +54,9 @@ from axiomjit.runtime.object_cache.entries import (
     plain_code,
     unpack,
 )
+
+if TYPE_CHECKING:
+    from axiomjit.passes.ir.plan_ir import Kernel
 
 COMPILER_FOLDERS: Final = ("codegen", "elementary")
 """The packages of the runtime whose code determines machine code."""

@@ -221,9 +221,9 @@ def test_functions_in_numpy_have_no_program_to_show():
         (lambda x: x[x > 0].reshape(2, 2, -1)[:, 5], "every number of elements that a mask"),
     ):
         jitted = aj.jit(function)
-        for verb in (jitted.lower, jitted.explain):
-            with pytest.raises(NeedsValuesError, match=rf"test_reasons.py:\d+: .*{said}"):
-                verb(np.ones(4))
+        with pytest.raises(NeedsValuesError, match=rf"test_reasons.py:\d+: .*{said}"):
+            jitted.lower(np.ones(4))
+        assert said in str(jitted.explain(np.ones(4)))
         assert jitted.cache_info().in_numpy == ()
 
 

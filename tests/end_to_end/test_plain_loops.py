@@ -35,7 +35,7 @@ OUTCOMES = {
     "prefix_sums_in_place": REGION,
     "histogram_of_values": REGION,
     "windows": REGION,
-    "windows_by_elements": "append of a list",
+    "windows_by_elements": REGION,
     "medians": REGION,
     "cholesky_by_rows": REGION,
     "lu_by_rows": REGION,
