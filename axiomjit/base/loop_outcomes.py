@@ -9,6 +9,7 @@ REGION: Final = "a region"
 INSIDE: Final = "in the loop around it"
 SHORT: Final = "it has few trips"
 NOT_TRIED: Final = "the function was not followed with its loops as regions"
+KNOWN: Final = "all its values are known"
 NO_ARRAYS: Final = "it iterates over objects of Python"
 STATEMENTS: Final = (
     "its body has `try`, `with`, `match`, `yield`, a definition or declaration, or a name that is "

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from types import CodeType
 from typing import TYPE_CHECKING, Any, Final
 
+from axiomjit.base import loop_outcomes
 from axiomjit.base.dtypes import BOOL
 from axiomjit.base.locks import lazy_import
 from axiomjit.base.trace_context import current
@@ -296,7 +297,7 @@ class LoopAppends:
             log.sizes[self.body] = found[log]
         varies = any(log.may_depend or log.is_conditional for log in self.logs)
         if changed and self.is_known and not varies:
-            raise RegionRefused("all its values are known")
+            raise RegionRefused(loop_outcomes.KNOWN)
         if changed:
             raise AppendsFound(changed[0].loop)
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Iterator, Sequence
-from types import FunctionType
+from types import FunctionType, NoneType
 from typing import Any, Final
 
 from axiomjit.base import loop_outcomes
 from axiomjit.base.trace_context import current
 from axiomjit.functions.comprehensions import CONSUMERS
+from axiomjit.functions.expressions import PREFIX
 from axiomjit.functions.library_calls import LibraryCalls
 from axiomjit.functions.loop_hooks import (
+    MOST_KNOWN,
     SHORT,
     Counted,
     LoopHooks,
@@ -95,8 +97,12 @@ class ComprehensionHooks(LoopHooks):
         if not ends:
             self._note(loop_outcomes.NO_ARRAYS)
             return False
-        if trips_at_hand(*(*ends, 1)[:3]) < SHORT:
+        trips = trips_at_hand(*(*ends, 1)[:3])
+        if trips < SHORT:
             self._note(loop_outcomes.SHORT)
+            return False
+        if trips < MOST_KNOWN and items is None and not in_region() and _reads_known(body, ends):
+            self._note(loop_outcomes.KNOWN)
             return False
         loop = _Comprehension(body, ends, items, made)
         self._made.append((made, _region()))
@@ -148,6 +154,22 @@ def _region() -> Any:
     """The region whose body is being followed, or None."""
     following = current()
     return None if following is None else following.region
+
+
+def _reads_known(body: FunctionType, ends: Sequence[Any]) -> bool:
+    """True if the ends of a range, and the variables that its body reads, are known values."""
+    cells = zip(body.__code__.co_freevars, body.__closure__ or (), strict=True)
+    own = [cell for name, cell in cells if not name.startswith(PREFIX)]
+    try:
+        return all(map(_is_known, (*ends, *(cell.cell_contents for cell in own))))
+    except ValueError:  # a variable without a value
+        return False
+
+
+def _is_known(value: Any) -> bool:
+    if type(value) in (list, tuple):
+        return all(map(_is_known, value))
+    return type(value) in (int, float, complex, bool, str, NoneType)
 
 
 def _itself(index: Any) -> Any:

@@ -448,7 +448,7 @@ class Counted(_Loop):
         places = self.appends.arrays()
         is_known = is_known and not self.shared.depends(made, places)
         if is_known and (places or not self.shared.only_fills(before, made)):
-            raise self.late.RegionRefused("all its values are known")
+            raise self.late.RegionRefused(loop_outcomes.KNOWN)
         return made
 
 

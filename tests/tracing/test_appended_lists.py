@@ -185,8 +185,15 @@ def test_lists_of_regions_are_those_of_python(function, made):
 
 def test_lists_become_kernels_and_not_one_step_for_each_item(monkeypatch):
     monkeypatch.setattr(config, "disable", False)
-    compiled = axiomjit.jit(numbers, strict=True)
-    assert same(compiled(X), numbers(X))
+
+    def program(x):
+        out = []
+        for v in x:
+            out.append(v * 7.0625)  # no other test has this loop: equal nodes are one
+        return out
+
+    compiled = axiomjit.jit(program, strict=True)
+    assert same(compiled(X), program(X))
     assert "one kernel" in compiled.lower(X).source_loops
     assert compiled.lower(X).cost.kernels <= 2
 
