@@ -48,7 +48,7 @@ def columns(count):
 
 
 def stacked(count):
-    return lambda x: np.stack([x[k % 30] - k for k in range(count)], axis=1)
+    return lambda x: np.stack([x[k % 30] - k for k in tuple(range(count))], axis=1)
 
 
 def folded(count):
