@@ -1,9 +1,9 @@
 """Lists to which the trips of a region append: arrays with a place for each item that there may be.
 
 A list that exists before a loop becomes a `_Log` when a trip of the loop appends to it. The first
-passes through the body count: how many items a trip appends, of which type, and whether a
-condition decides (`AppendsFound` ends such a pass). Then the loop is traced with an array before
-it, into which each append writes. The place of an item is affine in the indices of the loops
+passes through the body find out how many items a trip appends, of which type, and whether a
+condition decides that (`AppendsFound` ends such a pass). Then the loop is traced with an array
+before it, into which each append writes. The place of an item is affine in the indices of the loops
 around. Where a condition decides, a mask says which places are filled. After the loop, a
 `ListItems` in the list stands for the items.
 """
@@ -44,7 +44,7 @@ _NONE: Final = dim(0)
 
 
 class AppendsFound(RegionRefused):
-    """Ends a pass through the body of `loop` that has found more about the lists."""
+    """Ends a pass through the body of `loop` that has found another number or type of items."""
 
     def __init__(self, loop: LoopAppends) -> None:
         super().__init__("appends whose number differs between passes")
@@ -52,18 +52,18 @@ class AppendsFound(RegionRefused):
 
 
 class Pending(Several):
-    """Stands in a list for the items that the loop appends which is being traced."""
+    """Stands in a list for the items that the traced loop appends."""
 
     __slots__ = ()
 
 
 class _Log:
-    """What is known about the items that the trips of `loop` append to a list."""
+    """A list to which the trips of `loop` append, and the number and type of the items so far."""
 
     def __init__(self, items: list[Any], loop: LoopAppends) -> None:
         self.items, self.loop, self.mark = items, loop, Pending()
         self.sizes: dict[CodeType, Dim] = {}
-        """By the body of a loop, how many places a trip has."""
+        """The number of places that a trip has, by the body of its loop."""
         self.kind: ItemKind | None = None
         self.is_conditional = loop.has_condition
         self.may_depend = False

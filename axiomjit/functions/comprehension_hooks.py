@@ -18,10 +18,9 @@ from axiomjit.functions.loop_hooks import (
     Counted,
     LoopHooks,
     run_body,
-    trips_at_hand,
     truth_of,
 )
-from axiomjit.functions.loop_items import Items
+from axiomjit.functions.loop_items import Items, trips_at_hand
 from axiomjit.functions.operators import is_traced
 from axiomjit.functions.outside import in_region, refuse_in_region
 

@@ -18,14 +18,14 @@ from axiomjit.base.trace_context import current
 from axiomjit.functions.appended_lists import AppendsFound, LoopAppends, appended_lists, seal_alike
 from axiomjit.functions.known_calls import kind_of_call
 from axiomjit.functions.library_calls import LibraryCalls
-from axiomjit.functions.loop_items import Items
+from axiomjit.functions.loop_items import Items, trips_at_hand
 from axiomjit.functions.objects import is_plain
 from axiomjit.functions.operators import is_traced
 from axiomjit.functions.outside import TraceAgain, refuse, refuse_in_region
 from axiomjit.graph.builder import as_node, cast, python_number, strong
 from axiomjit.graph.closing import RegionRefused
 from axiomjit.graph.nodes import Input, LengthNode, post_order
-from axiomjit.symbolic.dims import Dim, current_scope
+from axiomjit.symbolic.dims import current_scope
 from axiomjit.tracing.lengths import SymbolicInt
 from axiomjit.tracing.operators import node_of
 from axiomjit.tracing.tracer import Tracer
@@ -38,6 +38,9 @@ MANY: Final = 256
 MOST_ELEMENTS: Final = 2**16
 """The most elements that a trip computes at once in a loop of fewer than MANY trips: larger kernels
 share their work among threads, and Ctrl-C is heard between the kernels."""
+MOST_OF_APPENDED: Final = 64
+"""MOST_ELEMENTS of loops that append to a list: what reads the items is fused with trips that are
+followed one by one, and a region stores the items (decision 0139)."""
 _COMPARISONS: Final = {
     **{"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal},
     **{"==": np.equal, "!=": np.not_equal},
@@ -410,7 +413,6 @@ class Counted(_Loop):
         Raises:
             RegionRefused: the loop cannot be a region.
         """
-        most = MOST_ELEMENTS if is_outermost and self._trips < MANY else math.inf
         before, called = self.before, self.shared.called(self.unbound, is_trip=True)
 
         counted = all(isinstance(one, int | np.integer) for one in self.ends)
@@ -437,7 +439,7 @@ class Counted(_Loop):
                     condition=condition,
                     begins=True,
                     may_be_unbound=self.loose,
-                    most_elements=most,
+                    most_elements=self._most_elements(is_outermost),
                 )
                 made = tuple(rest)
             except self.late.NamesSwapped:
@@ -450,6 +452,13 @@ class Counted(_Loop):
         if is_known and (places or not self.shared.only_fills(before, made)):
             raise self.late.RegionRefused(loop_outcomes.KNOWN)
         return made
+
+    def _most_elements(self, is_outermost: bool) -> float:
+        if self._trips >= MANY:
+            return math.inf
+        if self.appends.logs:
+            return MOST_OF_APPENDED
+        return MOST_ELEMENTS if is_outermost else math.inf
 
 
 def compared_in_trips(sign: str, left: Any, right: Any) -> Any:
@@ -678,20 +687,3 @@ def _following(place: Any, step: int) -> Any:
 
 def _python_integer(value: Any) -> Any:
     return Tracer(python_number(cast(strong(value.node), INT))) if is_traced(value) else value
-
-
-def trips_at_hand(start: Any, stop: Any, step: Any) -> float:
-    """The number of trips in the traced call; infinite if the number depends on other loops."""
-    scope, known = current_scope(), []
-    for one in (start, stop, step):
-        value: Any = one.dim if isinstance(one, SymbolicInt) else one
-        if is_traced(value):
-            return float("inf")
-        if isinstance(value, Dim):
-            if scope.indices is not None and scope.indices.occur_in(value):
-                return float("inf")
-            value = scope.value(value)
-        if not isinstance(value, int | np.integer) or isinstance(value, bool):
-            return 0
-        known.append(int(value))
-    return len(range(*known)) if known[2] else 0

@@ -1,10 +1,13 @@
-"""The items of a loop by position: those of arrays, and of lists that loops have filled."""
+"""The items of a loop by position, of arrays and of lists that loops have filled; its trips."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from axiomjit.functions.operators import is_traced
+from axiomjit.symbolic.dims import Dim, current_scope
 from axiomjit.tracing.lengths import SymbolicInt, length
 from axiomjit.tracing.list_items import ListItems
 
@@ -63,3 +66,20 @@ class Items:
         if self._function is zip:
             return parts
         return (index + self._starts[0] if self._starts else index, *parts)
+
+
+def trips_at_hand(start: Any, stop: Any, step: Any) -> float:
+    """The number of trips in the traced call; infinite if the number depends on other loops."""
+    scope, known = current_scope(), []
+    for one in (start, stop, step):
+        value: Any = one.dim if isinstance(one, SymbolicInt) else one
+        if is_traced(value):
+            return float("inf")
+        if isinstance(value, Dim):
+            if scope.indices is not None and scope.indices.occur_in(value):
+                return float("inf")
+            value = scope.value(value)
+        if not isinstance(value, int | np.integer) or isinstance(value, bool):
+            return 0
+        known.append(int(value))
+    return len(range(*known)) if known[2] else 0

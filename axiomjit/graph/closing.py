@@ -39,7 +39,7 @@ from axiomjit.graph.nodes import (
     with_operands,
 )
 from axiomjit.graph.primitives import ANY_NUMBER, COPY, Primitive
-from axiomjit.graph.regions import Loop, Region, overwritten, rebuilt
+from axiomjit.graph.regions import Loop, Region, has_loops, overwritten, rebuilt
 from axiomjit.symbolic.dims import INDEX, Scope, Symbol, dim
 from axiomjit.symbolic.index_maps import fixed, identity
 from axiomjit.symbolic.index_ranges import IndexRanges, UndecidedError
@@ -207,12 +207,13 @@ def close_bodies(
 def is_elementwise_beyond(body: Graph, scope: Scope, most: float) -> bool:
     """True if a trip calls no library and computes a value with more than `most` elements."""
     order = post_order(body.outputs)
-    plain = [n for n in order if isinstance(n, Op) and not isinstance(n.primitive, Region)]
+    plain = [n for n in order if isinstance(n, Op) and has_loops(n)]
     if math.isinf(most) or any(isinstance(n.primitive, LibraryOperation) for n in plain):
         return False
+    ranges = scope.indices
     for node in plain:
-        ranges = scope.indices
-        ends = [ranges.ends(n) if isinstance(ranges, IndexRanges) else [n] for n in node.extents]
+        lengths = node.looped_extents
+        ends = [ranges.ends(n) if isinstance(ranges, IndexRanges) else [n] for n in lengths]
         if math.prod(max(map(scope.value, each)) for each in ends) > most:
             return True
     return False

@@ -20,6 +20,7 @@ from axiomjit.graph.nodes import (
     Node,
     Op,
     Update,
+    is_view,
     map_fields,
     note,
     post_order,
@@ -67,6 +68,11 @@ class Written(Update):
     """
 
     place: int = 0
+
+
+def has_loops(op: Op) -> bool:
+    """True if loops compute an op; views, regions and versions that regions write have none."""
+    return not (is_view(op) or isinstance(op, Written) or isinstance(op.primitive, Region))
 
 
 def region_node(region: Region, operands: Sequence[Node]) -> Op:

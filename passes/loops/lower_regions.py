@@ -8,9 +8,9 @@ from typing import Any, Final, TypeGuard
 from axiomjit.base.dtypes import INT
 from axiomjit.base.records import Record
 from axiomjit.graph.library_operations import LibraryOperation
-from axiomjit.graph.nodes import Graph, Input, LengthNode, Op, is_scan, is_view
+from axiomjit.graph.nodes import Graph, Input, LengthNode, Op, is_scan
 from axiomjit.graph.primitives import CAST, PRODUCT, SUM
-from axiomjit.graph.regions import Loop, Region, Written
+from axiomjit.graph.regions import Loop, Region, has_loops
 from axiomjit.passes.graph.choose_storage import choose_storage
 from axiomjit.passes.graph.compose_views import compose_views
 from axiomjit.passes.graph.order_contractions import order_contractions
@@ -117,8 +117,7 @@ def _is_serial(op: Op, context: Context) -> bool:
 
 def _is_large(op: Op, scope: Scope) -> bool:
     """True if an op loops over more than MOST_ELEMENTS elements; views have no loop."""
-    computed = not is_view(op) and not isinstance(op, Written)
-    return computed and scope.value(product(op.looped_extents)) > MOST_ELEMENTS
+    return has_loops(op) and scope.value(product(op.looped_extents)) > MOST_ELEMENTS
 
 
 def _has_large_product(body: Graph, context: Context) -> bool:

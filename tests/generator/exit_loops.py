@@ -118,7 +118,7 @@ def failure(seed, number, counts=None):
 
 
 def campaign(seed, first, count, name):
-    """The failures, as text, of so many functions run in one way."""
+    """Run `count` functions in one way; return the failures, as text."""
     failures = []
     with way(name), patch.object(config, "_fallback", "warn"), short_loops():
         for number in range(first, first + count):

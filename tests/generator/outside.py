@@ -532,7 +532,7 @@ def _same_failure(case, kind):
 
 
 def campaign(seed, first, count, name):
-    """The failures, as text, of so many cases run in one way."""
+    """Run `count` cases in one way; return the failures, as text."""
     failures = []
     with way(name), patch.object(config, "_fallback", "warn"):
         for index in range(first, first + count):

@@ -264,7 +264,7 @@ def shortest(sequence, fails):
 
 
 def campaign(seed, first, count, name):
-    """The failures, as text, of so many sequences run in one way."""
+    """Run `count` sequences in one way; return the failures, as text."""
     failures = []
     with way(name):
         for index in range(first, first + count):

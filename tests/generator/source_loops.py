@@ -175,7 +175,7 @@ def failure(seed, number):
 
 
 def campaign(seed, first, count, name):
-    """The failures, as text, of so many functions run in one way."""
+    """Run `count` functions in one way; return the failures, as text."""
     failures = []
     with way(name), patch.object(config, "_fallback", "warn"):
         for number in range(first, first + count):

@@ -220,7 +220,7 @@ def draw_index_write(seed, index):
 
 
 def campaign(seed, first, count, name, drawing=draw):
-    """The failures, as text, of so many programs run in one way."""
+    """Run `count` programs in one way; return the failures, as text."""
     failures = []
     with way(name), patch.object(config, "_fallback", "warn"):
         for index in range(first, first + count):

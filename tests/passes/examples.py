@@ -92,10 +92,8 @@ def joined(x, y):
 
 def many_parts(x):
     """A join of rows, and one of joins of columns that is read through a slice."""
-    rows = np.concatenate([x[k : k + 2] * 2.0 for k in tuple(range(17))])
-    columns = [
-        np.concatenate([x[:, k : k + 30] * 3.0, x[:, :9] / 2.0], axis=1) for k in tuple(range(9))
-    ]
+    rows = np.concatenate([x[k : k + 2] * 2.0 for k in range(17)])
+    columns = [np.concatenate([x[:, k : k + 30] * 3.0, x[:, :9] / 2.0], axis=1) for k in range(9)]
     return rows, np.concatenate(columns)[1:, ::-1] - 1.0
 
 

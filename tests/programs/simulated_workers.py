@@ -65,7 +65,7 @@ def recorded(name, way, size=SIZE, blocks=BLOCKS):
 
 
 def simulated(tasks, workers=WORKERS, rate=RATE):
-    """What tasks, of which each comes after those it reads, take on workers."""
+    """Run tasks in order on simulated workers; return times, transfers and memory."""
     free, ends, homes, path = [0.0] * workers, {}, {}, {}
     readers = dict.fromkeys(tasks, 0)
     for task in tasks.values():

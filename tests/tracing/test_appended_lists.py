@@ -405,3 +405,13 @@ def test_planted_faults_are_seen(fault, monkeypatch):
     if name == "seal_alike":
         monkeypatch.setattr(loop_hooks, name, wrong)
     assert not same(axiomjit.jit(function)(X.copy()), function(X.copy()))
+
+
+def test_few_trips_over_arrays_are_fused_with_what_reads_their_items():
+    summed = axiomjit.jit(lambda x: sum(c * x for c in range(12)), strict=True)
+    stacked = axiomjit.jit(lambda x: np.stack([x * k + 1.0 for k in range(10)]), strict=True)
+    x = np.linspace(0.0, 1.0, 80)
+    for compiled in (summed, stacked):
+        assert np.allclose(compiled(x), compiled.__wrapped__(x))
+        cost = compiled.lower(x).cost
+        assert (cost.kernels, cost.temporary_bytes) == (1, 0)

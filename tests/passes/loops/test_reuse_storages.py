@@ -1,4 +1,4 @@
-"""Temporaries lie where the last nest that reads them stores, if it reads each element first."""
+"""A temporary shares the memory of the result that its last reader stores, element by element."""
 
 import numpy as np
 import pytest

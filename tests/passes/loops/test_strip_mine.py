@@ -183,7 +183,7 @@ def test_short_loops_are_left_alone_and_leave_a_guard(length, split):
 
 def test_many_tiles_make_short_strips():
     def function(x, k):
-        return sum(k // n * x for n in (2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13)) * heavy(x)
+        return sum(k // n * x for n in range(2, 14)) * heavy(x)
 
     nest = mined(function, X, K)
     assert len(nest.tiles) == 12
