@@ -88,7 +88,8 @@ def _is_merge(function: Affine, extents: Shape, length: Dim) -> bool:
     """True if several iterators, merged in row-major order, walk an entire dimension."""
     if function.offset.constant != 0 or len(function.terms) < 2:
         return False
-    return _in_row_major_order(function, extents) and _point_count(function, extents) is length
+    count = _point_count(function, extents)
+    return _in_row_major_order(function, extents) and _are_equal(count, length)
 
 
 def _in_row_major_order(function: Affine, extents: Shape) -> bool:
@@ -102,13 +103,20 @@ def _outer_first(function: Affine, extents: Shape) -> list[int] | None:
     order: list[int] = []
     step = dim(1)
     while left:
-        here = next((pair for pair in left if pair[1] is step), None)
+        here = next((pair for pair in left if _are_equal(pair[1], step)), None)
         if here is None:
             return None
         left.remove(here)
         order.insert(0, here[0])
         step = step * extents[here[0]]
     return order
+
+
+def _are_equal(one: Dim, other: Dim) -> bool:
+    """True if lengths are equal; that of a held array is a number, which may equal a symbol."""
+    if one is other or (one.constant is None and other.constant is None):
+        return one is other
+    return one == other
 
 
 def _point_count(function: Affine, extents: Shape) -> Dim:
@@ -137,13 +145,13 @@ def merged_group(index: IndexMap, extents: Shape, shape: Shape) -> Merged | None
         if not function.terms or function.offset.constant != 0:
             continue
         walked = _point_count(function, extents)
-        if walked is shape[last] or not _in_row_major_order(function, extents):
+        if _are_equal(walked, shape[last]) or not _in_row_major_order(function, extents):
             continue
         total, first = shape[last], last
         while first and not index[first - 1].terms and index[first - 1].offset.constant == 0:
             first -= 1
             total = shape[first] * total
-            if total is walked and first < last:
+            if _are_equal(total, walked) and first < last:
                 lengths = shape[first : last + 1]
                 flat = (*shape[:first], total, *shape[last + 1 :])
                 return Merged((*index[:first], *index[last:]), flat, first, lengths)
@@ -169,7 +177,7 @@ def covers(index: IndexMap, extents: Shape, shape: Shape) -> bool:
     """True if a map is plain and reads all elements: the map's adjoint then inserts no zeros."""
     return is_plain(index, extents, shape) and all(
         function.offset.constant == 0
-        and _point_count(function, extents) is length
+        and _are_equal(_point_count(function, extents), length)
         and all(step.constant != -1 or len(function.terms) > 1 for _, step in function.terms)
         for function, length in zip(index, shape, strict=True)
     )
@@ -255,7 +263,7 @@ def _placed(value: Node, d: int, function: Affine, length: Dim) -> Node:
         value, low = flip(value, [d]), function.offset - value.shape[d] + 1
     else:
         low = function.offset
-    if value.shape[d] is length:
+    if _are_equal(value.shape[d], length):
         return value
     zero = Scalar(value.dtype, value.dtype.type(0), False)
     return padded(value, d, (low, length - low - value.shape[d]), zero)

@@ -375,9 +375,13 @@ def bits_of(words: Node, dtype: DType) -> Node:
 
 def stored(node: Node) -> Node:
     """The node; a copy if the node has no memory, for instance if it is a broadcast number."""
+    return node if has_memory(node) else builder.elementwise(COPY, node)
+
+
+def has_memory(node: Node) -> bool:
+    """True if a node is an array in memory or can be computed into one; numbers have no memory."""
     base = base_of(node)
-    has_memory = isinstance(base, Op | Constant) or (isinstance(base, Input) and not base.weak)
-    return node if has_memory else builder.elementwise(COPY, node)
+    return isinstance(base, Op | Constant) or (isinstance(base, Input) and not base.weak)
 
 
 def may_fail(node: Op) -> Op:

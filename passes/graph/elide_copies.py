@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from axiomjit.graph.external_calls import has_memory
 from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.nodes import (
     Constant,
@@ -43,7 +44,8 @@ def elide_copies(graph: Graph, context: Context) -> Graph:
     A reader needs no copy in three cases. If its map splits the merged dimensions again, the reader
     reads the original. If the copied array is a C-contiguous argument or constant, the reader reads
     that array. If the copied values are elementwise results of such arrays, the reader computes
-    them in memory order. Views of a copy keep it, since they return new memory.
+    them in memory order. Views of a copy keep it, since they return new memory; so do library
+    operations that would read a number without memory.
 
     Needs: a legal graph in which only outputs are views.
     Gives: a legal graph.
@@ -73,6 +75,8 @@ def _read_without_copy(
     if not isinstance(child, Op) or child.primitive is not MERGED:
         return child, index
     (packed,) = child.operands
+    if isinstance(op.primitive, LibraryOperation) and not has_memory(packed):
+        return child, index
     plain = _split_again(index, child.shape, op.extents)
     if plain is not None:
         return packed, compose(child.maps[0], plain)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import axiomjit as aj
 from tests.gradients.evaluated import check
 
 R = np.random.default_rng(1)
@@ -82,3 +83,35 @@ PRODUCTS = {
 def test_products(name):
     function, *arrays = PRODUCTS[name]
     check(function, *arrays)
+
+
+def chosen_outers(x, m):
+    n, a = x.shape[0], m * 1.0
+    for i in range(n - 1, 0, -1):
+        if m[i, 0] > 0.5:
+            a = 0.3 * a + np.outer(x, x) * x[i]
+    return np.sin(a.reshape(n * n)[::-1].reshape(n, n))
+
+
+def turned_anew(x, m):
+    n, a = x.shape[0], m * x
+    for _ in range(n - 1):
+        a = 0.5 * a + np.sin(a.reshape(n * n).reshape(n, n).T)
+    return a
+
+
+@pytest.mark.parametrize("function", [chosen_outers, turned_anew])
+def test_flat_views_have_one_adjoint_in_every_transform(function):
+    draw = np.random.default_rng(5)
+    for n in (6, 9):
+        x, along = draw.normal(size=(2, n))
+        m, weights, around = draw.normal(size=(3, n, n))
+        m[n - 1, 0] = 1.0
+        _, pushed = aj.jvp(function, (x, m), (along, around))
+        _, pullback = aj.vjp(function, x, m)
+        loss = lambda x, m, w=weights: (function(x, m) * w).sum()  # noqa: E731
+        found = [pullback(weights), aj.grad(loss, argnums=(0, 1))(x, m)]
+        slopes = [(gx * along).sum() + (gm * around).sum() for gx, gm in found]
+        ends = [loss(x + h * along, m + h * around) for h in (1e-6, -1e-6)]
+        wanted = (ends[0] - ends[1]) / 2e-6
+        assert np.allclose([(weights * pushed).sum(), *slopes], wanted, rtol=1e-6, atol=1e-7)
