@@ -13,6 +13,7 @@ from axiomjit.passes.ir.loop_ir import (
     Alloc,
     Bound,
     Cost,
+    Defining,
     Drain,
     Fold,
     For,
@@ -34,11 +35,12 @@ from axiomjit.passes.ir.loop_ir import (
     Stmt,
     Store,
     When,
+    accessed,
     map_nests,
     rewrite_body,
     walk,
 )
-from axiomjit.passes.ir.view_ir import POSITIONS, Number, Storage
+from axiomjit.passes.ir.view_ir import POSITIONS, ArrayRole, Number, Storage
 from axiomjit.symbolic.dims import Dim, dim, product
 from axiomjit.views.descriptions import row_major_strides
 
@@ -219,6 +221,38 @@ def replace_nests(
         return program
     steps, costs = zip(*made, strict=True)
     return program.replace(steps=steps, costs=costs)
+
+
+def without_unread(program: LoopProgram) -> LoopProgram:
+    """The program without temporaries that no step reads, and without what only computes them."""
+    needed = {view.storage for view in program.results}
+    needed |= {count.view.storage for count in program.counts}
+    for step in program.steps:
+        reads, writes = accessed(step)
+        needed |= reads | (writes if isinstance(step, LibraryCall) else set())
+    dead = {s for s in program.storages if s.role is ArrayRole.TEMPORARY and s not in needed}
+    if not dead:
+        return program
+
+    def rule(stmt: Stmt) -> tuple[Stmt, ...]:
+        if isinstance(stmt, Store) and stmt.buffer in dead:
+            return ()
+        return () if isinstance(stmt, For | If) and _only_defines(stmt.body) else (stmt,)
+
+    steps: list[Nest | LibraryCall] = []
+    for step in program.steps:
+        if isinstance(step, Nest) and not dead.isdisjoint(accessed(step)[1]):
+            step = step.replace(body=rewrite_body(step.body, rule))
+            if _only_defines(step.body):
+                continue
+        steps.append(step)
+    storages = tuple(s for s in program.storages if s not in dead)
+    return program.replace(storages=storages, steps=tuple(steps))
+
+
+def _only_defines(body: Body) -> bool:
+    """True if statements do nothing but define scalars, which end with the body."""
+    return all(isinstance(stmt, Defining) for stmt in body)
 
 
 def map_bodies(nest: Nest, rule: Callable[[tuple[Stmt, ...]], tuple[Stmt, ...]]) -> Nest:

@@ -31,7 +31,6 @@ from axiomjit.passes.ir.loop_ir import (
     accessed,
     bounds_of,
     outer_values,
-    rewrite_body,
     walk,
 )
 from axiomjit.passes.ir.rewriting import (
@@ -47,6 +46,7 @@ from axiomjit.passes.ir.rewriting import (
     share_states,
     stride_cost,
     walks_as_one,
+    without_unread,
 )
 from axiomjit.passes.ir.view_ir import ArrayRole, Storage
 from axiomjit.symbolic.data_dependent import HeuristicScope, data_dependent_in
@@ -85,7 +85,9 @@ def fuse_loops(program: LoopProgram, context: Context) -> LoopProgram:
         steps = _joined_steps(program) if len(program.steps) > 1 else [*map(_tidy, program.steps)]
     if program.updated:
         steps = [_stored_once(step) if isinstance(step, Nest) else step for step in steps]
-    return _drop_temporaries(program.replace(steps=tuple(steps)), program)
+    if tuple(steps) == program.steps:
+        return without_unread(program)
+    return without_unread(program.replace(steps=tuple(steps)))
 
 
 def _joined_steps(program: LoopProgram) -> list[Nest | LibraryCall]:
@@ -672,25 +674,3 @@ def _without_overwritten(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
             later = {place for place in later if place[0] is not stmt.buffer}
         result.append(stmt)
     return tuple(reversed(result))
-
-
-def _drop_temporaries(program: LoopProgram, before: LoopProgram) -> LoopProgram:
-    """Remove stores into temporaries that no step loads, and remove these temporaries."""
-    needed = {view.storage for view in program.results}
-    needed |= {count.view.storage for count in program.counts}
-    for step in program.steps:
-        needed |= _facts(step, {}, ()).reads
-        needed |= {step.target} if isinstance(step, LibraryCall) else set()
-    dead = {s for s in program.storages if s.role is ArrayRole.TEMPORARY and s not in needed}
-    if not dead:
-        return before if program.steps == before.steps else program
-
-    def drop(stmt: Stmt) -> tuple[Stmt, ...]:
-        return () if isinstance(stmt, Store) and stmt.buffer in dead else (stmt,)
-
-    steps = tuple(
-        Nest(rewrite_body(step.body, drop)) if isinstance(step, Nest) else step
-        for step in program.steps
-    )
-    storages = tuple(s for s in program.storages if s not in dead)
-    return program.replace(storages=storages, steps=steps)

@@ -32,7 +32,6 @@ from axiomjit.passes.ir.loop_ir import (
     accessed,
     dtypes_of,
     needed,
-    rewrite_body,
     walk,
 )
 from axiomjit.passes.ir.rewriting import (
@@ -43,8 +42,9 @@ from axiomjit.passes.ir.rewriting import (
     rename_iterators,
     share_scalars,
     stride_cost,
+    without_unread,
 )
-from axiomjit.passes.ir.view_ir import ArrayRole, Storage
+from axiomjit.passes.ir.view_ir import Storage
 from axiomjit.symbolic.data_dependent import HeuristicScope, data_dependent_in
 from axiomjit.symbolic.dims import bound
 
@@ -91,14 +91,8 @@ class _Joining:
         """The resulting program, without means that no step reads."""
         if len(self.steps) == len(self.before.steps):
             return self.before
-        views = [*self.before.results, *(count.view for count in self.before.counts)]
-        seen = {view.storage for view in views}.union(*(accessed(s)[0] for s in self.steps))
-        dead = {s for s in self.before.storages if s.role is ArrayRole.TEMPORARY and s not in seen}
-        return self.before.replace(
-            steps=tuple(_without(step, dead) for step in self.steps),
-            storages=tuple(s for s in self.before.storages if s not in dead),
-            numbers=tuple(self.numbers.every),
-        )
+        joined = self.before.replace(steps=tuple(self.steps), numbers=tuple(self.numbers.every))
+        return without_unread(joined)
 
     def add(self, step: Nest | LibraryCall) -> None:
         """Append a step, or join the step with an earlier step."""
@@ -347,14 +341,3 @@ def _shared(one: _Rows, other: _Rows) -> list[Load]:
     stored = {s.buffer for s in walk((*one.inner, *one.after)) if isinstance(s, Store)}
     every = walk((*other.before, *other.inner, *other.after))
     return [s for s in every if isinstance(s, Load) and s.buffer in stored]
-
-
-def _without(step: Nest | LibraryCall, dead: set[Storage]) -> Nest | LibraryCall:
-    """A step without stores into storages that no step reads."""
-    if isinstance(step, LibraryCall) or not dead:
-        return step
-
-    def rule(stmt: Stmt) -> tuple[Stmt, ...]:
-        return () if isinstance(stmt, Store) and stmt.buffer in dead else (stmt,)
-
-    return step.replace(body=rewrite_body(step.body, rule))

@@ -205,3 +205,16 @@ def test_each_statement_of_a_long_chain_is_looked_at_a_few_times():
         after = fuse_loops(before, case.context)
     assert len(before.steps) > 5 * len(after.steps)
     assert len(seen) < 3 * sum(len(step.statements) for step in before.steps)
+
+
+def test_what_only_computes_an_unread_temporary_is_dropped():
+    def one_of_many(x):
+        y = np.full(x.shape, 0.5)
+        y[0] = 1.0
+        y[4] = 7.0
+        x[4] = y[4]
+        return x
+
+    x, compiled = np.arange(9.0), axiomjit.jit(one_of_many, strict=True)
+    assert np.array_equal(compiled(x.copy()), one_of_many(x.copy()))
+    assert nests(one_of_many, x) == 1
