@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from axiomjit.base.dtypes import INT
 from axiomjit.base.errors import amount
+from axiomjit.base.records import Record
 from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.nodes import (
     Graph,
@@ -39,6 +40,9 @@ class Region(LibraryOperation):
 
     overwrites: int = 0
     bodies: tuple[Graph, ...] = ()
+
+    # By all fields: regions with equal hashes are compared, and comparing lengths records guards.
+    __hash__ = Record.__hash__
 
 
 class Loop(Region):

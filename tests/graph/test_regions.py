@@ -8,6 +8,7 @@ from axiomjit.graph.nodes import Op
 from axiomjit.graph.regions import Loop, Written, overwritten
 from axiomjit.graph.verify_graph import graph_faults
 from axiomjit.passes.ir.print_program import graph_lines
+from axiomjit.symbolic.dims import LENGTH, Scope, Symbol, bound, dim
 from tests.tracing.loop_programs import PROGRAMS
 
 
@@ -56,3 +57,12 @@ def test_planted_faults_are_found(graph, fault):
 def test_a_version_of_another_storage_is_found(graph):
     version = next(op for op in graph.ops if isinstance(op, Written))
     assert any("does not overwrite" in f for f in faults(version.replace(place=1), graph))
+
+
+def test_regions_of_other_lengths_are_told_apart_without_a_guard(graph):
+    loop = loop_of(graph).primitive
+    scope = Scope({Symbol("n0", LENGTH): 5, Symbol("n1", LENGTH): 5})
+    with bound(scope):
+        loops = {loop.replace(trips=dim(one) + k) for one in scope.values for k in range(4)}
+    assert len(loops) == 8
+    assert not scope.guards
