@@ -117,7 +117,7 @@ VECTORS = (
     *("np.fft.irfft(np.fft.rfft({V}) * (0.5 + 0.2j), n)", "np.fft.fft({V}).real", "np.ptp({M}, 0)"),
     *("np.fft.ifft({V} + 0.5j * {V}).imag", "np.select([{V} > 0.5, {V} > 0], [{V}, {S}], -{V})"),
     *("np.partition({V}, 2)[2] * {V}", "np.median({M}, axis=1)", "np.quantile({M}, 0.4, axis=0)"),
-    *("np.where(u > 0, np.sqrt(u), {V})", "np.where(v > 0.5, np.log(v), u * np.sqrt(2 * v + 1))"),
+    *("np.where(u > 0, np.sqrt(u), {V})", "np.where(v > 0.5, np.log(v), u * np.sqrt(v * v + 1))"),
     *(
         "np.broadcast_to({S}, (n,)) * {V}",
         "np.sum({M}, 0, where=MASK)",

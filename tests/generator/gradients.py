@@ -17,7 +17,7 @@ from scipy import special
 
 import axiomjit as aj
 from axiomjit.base.counters import stats
-from axiomjit.base.errors import FallbackWarning, GradientError
+from axiomjit.base.errors import FallbackWarning, GradientError, NeedsValuesError
 from axiomjit.passes import pipeline
 from axiomjit.passes.ir.plan_ir import Plan
 from tests.generator import array_loops, jax_twins
@@ -167,7 +167,7 @@ def _compared(text, names, program, point, wanted, number, in_jax):
         if found is None and in_jax and jax_twins.jax:
             found = _unlike_jax(text, names, point, program)
         return found
-    except GradientError as error:
+    except (GradientError, NeedsValuesError) as error:
         SHARES["refused: " + str(error).split("seen:")[-1].strip().split("\n")[0]] += 1
         return None
     except Exception as error:

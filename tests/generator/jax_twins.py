@@ -18,16 +18,26 @@ SCATTERS = {"add": "add", "subtract": "subtract", "maximum": "max", "minimum": "
 class _WithoutWrites(ast.NodeTransformer):
     """Writes as functions of the array: `u[k] = v` becomes `u = u.at[k].set(v)`."""
 
+    def __init__(self, repeated):
+        """Refuse writes at the positions in `repeated`: JAX leaves open which of them stays."""
+        self.repeated = repeated
+
     def visit_Assign(self, node):
         self.generic_visit(node)
         (target,) = node.targets
         if not isinstance(target, ast.Subscript):
             return node
+        self.refuse_repeated(target)
         return _changed(target, "set", node.value)
+
+    def refuse_repeated(self, target):
+        if any(isinstance(n, ast.Name) and n.id in self.repeated for n in ast.walk(target.slice)):
+            raise NotImplementedError("a write at repeated positions")
 
     def visit_AugAssign(self, node):
         self.generic_visit(node)
         if isinstance(node.target, ast.Subscript):
+            self.refuse_repeated(node.target)
             return _changed(node.target, SETS[type(node.op)], node.value)
         left = ast.Name(node.target.id, ast.Load())
         return ast.Assign([node.target], ast.BinOp(left, node.op, node.value))
@@ -82,17 +92,22 @@ def gradients(text, names, arrays, loss):
         arrays: The arguments.
         loss: The function of a program that returns the function of its arrays.
     """
+    if "cholesky" in text:  # JAX takes the mean of the matrix and its transpose, NumPy a triangle
+        return None
+    places = {k: v for k, v in names.items() if getattr(v, "dtype", None) == "i8" and v.ndim == 1}
+    repeated = {name for name, v in places.items() if len(set(v.tolist())) < len(v)}
     with jax.enable_x64(True):
         known = _names(names)
-        tree = ast.fix_missing_locations(_WithoutWrites().visit(ast.parse(text)))
-        exec(compile(tree, "<in JAX>", "exec"), known)
         try:
+            tree = ast.fix_missing_locations(_WithoutWrites(repeated).visit(ast.parse(text)))
+            exec(compile(tree, "<in JAX>", "exec"), known)
             found = jax.grad(loss(known["program"]), argnums=(0, 1, 2))(*map(jnp.asarray, arrays))
         except (
             NotImplementedError,
             TypeError,
             AttributeError,
             ValueError,
+            IndexError,
             jax.errors.JAXTypeError,
         ):
             return None
