@@ -50,7 +50,7 @@ from axiomjit.symbolic.dims import (
 )
 from axiomjit.symbolic.index_maps import identity
 from axiomjit.symbolic.index_ranges import IndexRanges, UndecidedError, within_body
-from axiomjit.tracing.lengths import SymbolicInt, length, unwrap
+from axiomjit.tracing.lengths import length, unwrap
 from axiomjit.tracing.operators import TracedStorage
 from axiomjit.tracing.region_bodies import (
     UNBOUND,
@@ -60,6 +60,7 @@ from axiomjit.tracing.region_bodies import (
     all_true,
     applied,
     followed,
+    is_unchanged,
     joined,
     kind_of,
     or_zeros,
@@ -324,7 +325,7 @@ class _Carrying:
             raise RegionRefused(
                 f"{amount(len(found), 'value')} after a trip, {len(self.carried)} before"
             )
-        same = map(_is_unchanged, values, found)
+        same = map(is_unchanged, values, found)
         return found, frozenset(k for k, unchanged in enumerate(same) if not unchanged)
 
     def grow(self, one: _Pass) -> bool:
@@ -357,10 +358,15 @@ class _Carrying:
             others = [v for k, v in enumerate(one.returned) if k != slot]
             shared = any(issubclass(type(v), Tracer) and v._storage is memory for v in others)
             moved = moved_names(one.given, one.returned, one.changed)
-            if shared or not (fresh or (slot in moved and self.has_more_trips(len(moved)))):
+            own = fresh or (slot in moved and self.has_more_trips(len(moved)))
+            if (shared or not own) and not self.shares(slot, memory):
                 raise RegionRefused("a carried name of an array that another name has, too")
         is_mixed = issubclass(type(value), Tracer) and value.node in one.region.mixed
         return found.replace(is_mixed=True) if is_mixed else found
+
+    def shares(self, slot: int, memory: TracedStorage) -> bool:
+        """True if a slot has a copy of an array that another name has, too: in branches."""
+        return False
 
     def has_more_trips(self, number: int) -> bool:
         """True if a loop surely has more than `number` trips; False for other regions."""
@@ -601,6 +607,7 @@ class _Branch(_Carrying):
     ) -> None:
         super().__init__(following, scope, carried)
         self.truth, self.sides = as_mask(strong(truth)), sides
+        self.shared: set[int] = set()
 
     def traced(self) -> list[Any]:
         """The carried values after the branch."""
@@ -660,7 +667,16 @@ class _Branch(_Carrying):
         node = region_node(Cond(**fields), operands)
         self.note_failing(node, sides)
         self.note_conditional(sides)
-        return self.results(written_versions(node), checked, True)
+        made = self.results(written_versions(node), checked, True)
+        for slot in self.shared:
+            made[slot].storage.seal()
+        return made
+
+    def shares(self, slot: int, memory: TracedStorage) -> bool:
+        """True: writes into the array and into the copy are refused."""
+        memory.seal()
+        self.shared.add(slot)
+        return True
 
     def operands(self, status: bool, holds: Node) -> list[Node]:
         """The operands, with zeros for all slots: each side writes its own values into them."""
@@ -682,15 +698,3 @@ def note_status(following: Following, scope: Scope, status: Node) -> None:
 
 def _next(version: Node, before: Node) -> Node:
     return version
-
-
-def _is_unchanged(old: Any, new: Any) -> bool:
-    """True if a value after a trip equals the value before the trip."""
-    if new is old:
-        return True
-    if issubclass(type(old), SymbolicInt) and issubclass(type(new), SymbolicInt):
-        return old.dim is new.dim
-    if type(old) in (bool, int, float, complex, str) and type(old) is type(new):
-        return repr(old) == repr(new)
-    both = issubclass(type(old), Tracer) and issubclass(type(new), Tracer)
-    return both and old.is_array and new.storage is old.storage and new.node is old.node

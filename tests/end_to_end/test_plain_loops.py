@@ -19,7 +19,7 @@ OUTCOMES = {
     "matching_bases": REGION,
     "escape_times_by_masks": "a number of elements that a mask chooses in each trip",
     "escape_times_of_complex": REGION,
-    "means_until_still": "a carried name of an array that another name has, too",
+    "means_until_still": "a number of elements that a mask chooses",
     "means_by_points": REGION,
     "newton_until_close": REGION,
     "bisection_until_close": REGION,
