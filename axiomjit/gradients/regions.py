@@ -136,10 +136,14 @@ class _OfRegion:
         self.following.regions += 1
         return self.following.regions
 
-    def copied(self, node: Node) -> Saved:
-        """A copy of a value in memory of its own."""
-        rank = len(node.shape)
-        parts = (node,), (identity(rank),), node.shape, rank
+    def copied(self, node: Node, shape: tuple[Dim, ...] | None = None) -> Saved:
+        """A copy of a value in memory of its own.
+
+        The lengths in `shape` equal those of the value. A held array has numbers, where its
+        cotangent may have symbols; the bodies and the operands of a region name lengths alike.
+        """
+        shape = node.shape if shape is None else shape
+        parts = (node,), (identity(len(shape)),), shape, len(shape)
         return Saved(node.dtype, SAVE, None, *parts, number=-self.number())
 
     def outside(self, nodes: Sequence[Node]) -> tuple[Node, ...]:
@@ -173,7 +177,7 @@ class _OfRegion:
         for k in self.places:
             node = self.op.operands[k]
             known = self.given[k].settled() if k in self.given else zeros(node.dtype, node.shape)
-            made.append(self.copied(known))
+            made.append(self.copied(known, node.shape))
         return made
 
     def result(self, node: Op) -> Contributions:
