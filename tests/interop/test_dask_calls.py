@@ -13,7 +13,8 @@ from axiomjit.dispatch.jit import jit
 
 da = pytest.importorskip("dask.array")
 
-from dask.base import tokenize  # noqa: E402 - below the modules that may lack
+import dask  # noqa: E402 - below the modules that may lack
+from dask.base import tokenize  # noqa: E402
 
 from axiomjit.interop.dask_arrays import Arrays  # noqa: E402
 from axiomjit.runtime.memory import allocation  # noqa: E402
@@ -260,8 +261,14 @@ def test_workers_give_the_bits_of_threads(monkeypatch):
     made = jit(lambda v: standardise(v).max(1) + np.cumsum(v, 0).sum(1))(x)
     options = {"processes": False, "dashboard_address": ":0", "n_workers": 1}
     monkeypatch.setattr(allocation._Process, "most", allocation._Process.most)
-    with distributed.Client(**options, memory_limit="400 MB") as client:
-        found = client.compute(made).result()
+    # The worker is this process, which may hold more than the limit of the worker: a worker that
+    # pauses at its limit would never start.
+    actions = dict.fromkeys(("target", "spill", "pause", "terminate"), False)
+    with (
+        dask.config.set({f"distributed.worker.memory.{k}": v for k, v in actions.items()}),
+        distributed.Client(**options, memory_limit="400 MB") as client,
+    ):
+        found = client.compute(made).result(timeout=120)
     assert found.tobytes() == computed(made).tobytes()
     assert allocation.kept_limit() == 20_000_000  # a twentieth of the worker's memory
 
