@@ -7,6 +7,7 @@
 - `instrument.py`: copies of functions, compiled from such trees
 - `loop_statements.py`, `comprehensions.py`: trees of loops, whose hooks are in `loop_hooks.py` and
   `comprehension_hooks.py`
+- `liveness.py`: the names whose values are read behind a statement, which loops carry
 - `appended_lists.py`, `list_reads.py`: lists to which loops append, as arrays, and reads of these
 - `sources.py`: places from which outside values are read in each call, and guards on them
 - `outside.py`: what one trace has read outside, and the overlay of what it would have changed

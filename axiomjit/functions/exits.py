@@ -17,13 +17,15 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import nullcontext
 from types import CellType, CodeType, FunctionType
 from typing import Any, Final
 
 from axiomjit.base.records import Record
 from axiomjit.functions.exit_suites import Suites
 from axiomjit.functions.instrument import placed_code
-from axiomjit.functions.loop_statements import first_use, is_inside, reads
+from axiomjit.functions.liveness import Liveness, reads, uses
+from axiomjit.functions.loop_statements import is_inside
 from axiomjit.functions.scopes import bound_names, parameters
 from axiomjit.functions.source_text import FAULTS, compile_tree, find_definition, tell_tree
 from axiomjit.functions.syntax import parsed, placed_at
@@ -104,7 +106,7 @@ class _Splitter:
         code = function.__code__
         self._plain = {*code.co_varnames} - {*code.co_cellvars}
         self._local = {*code.co_varnames, *code.co_cellvars}
-        self._reads = reads(node)
+        self._liveness = Liveness(node.body)
         self._loops: list[Loop] = []
         self._count = 0
 
@@ -122,15 +124,19 @@ class _Splitter:
     def _block(self, statements: Sequence[Any]) -> list[ast.stmt]:
         """Statements that Python runs, with compiled trips of the loops in them."""
         made: list[ast.stmt] = []
-        for node in statements:
-            if isinstance(node, ast.For | ast.While):
-                made += self._loop(node) or [self._inside(node)]
-            else:
-                made.append(self._inside(node) if isinstance(node, ast.If) else node)
+        for place, node in enumerate(statements):
+            with self._liveness.before(*statements[place + 1 :]):
+                if isinstance(node, ast.For | ast.While):
+                    made += self._loop(node) or [self._inside(node)]
+                else:
+                    made.append(self._inside(node) if isinstance(node, ast.If) else node)
         return made
 
     def _inside(self, node: Any) -> ast.stmt:
-        node.body, node.orelse = self._block(node.body), self._block(node.orelse)
+        is_loop = not isinstance(node, ast.If)
+        with self._liveness.loop(node) if is_loop else nullcontext():
+            node.body = self._block(node.body)
+        node.orelse = self._block(node.orelse)
         return node  # type: ignore[no-any-return]
 
     def _loop(self, node: Any) -> list[ast.stmt]:
@@ -170,16 +176,11 @@ class _Splitter:
         """The record of a loop, with its function."""
         counted = isinstance(node, ast.For)
         asked = [] if counted else [placed_at(ast.Expr(node.test), node)]
-        read = sum((reads(one) for one in (*asked, *body)), reads(ast.Pass()))
-        elsewhere = self._reads - reads(node)
-        elsewhere += sum((reads(one) for one in node.orelse), reads(ast.Pass()))
-        behind = [*suites.continuations(node.body), [*asked, *node.body]]
-        results = sorted(
-            name
-            for name in bound - ({node.target.id} if counted else set())
-            if elsewhere[name] or any(first_use(one, name) == "read" for one in behind)
-        )
-        given = {n for n in read if n in self._local and first_use([*asked, *body], n) != "bind"}
+        behind = [*suites.continuations(node.body), [*asked, *node.body], node.orelse]
+        live = self._liveness.names().union(*(uses(one).read for one in behind))
+        results = sorted((bound - ({node.target.id} if counted else set())) & live)
+        used = uses([*asked, *body])
+        given = reads(*asked, *body) & self._local - (used.bound - used.read)
         names = sorted({*given, *results} - ({node.target.id} if counted else set()))
         function = self._loop_function(node, body, names, results)
         whole = tuple(name for name in names if name in _read_whole(body))

@@ -32,8 +32,8 @@ def noted(rewriter: Rewriter, node: Any, names: Sequence[str]) -> tuple[list[ast
         before.append(placed(ast.Assign([target], rewriter.hook("bound", node, read)), node))
         asked = rewriter.hook("required", node, placed(ast.Name(truth, LOAD), node))
         behind.append(placed(ast.Expr(asked), node))
-        assert rewriter.reads is not None
-        rewriter.reads[truth] += 1
+        assert rewriter.liveness is not None
+        rewriter.liveness.always.add(truth)
     return before, behind
 
 

@@ -21,11 +21,11 @@ region, both are checks. A loop with `try`, `with`, `yield` or a declaration sta
 from __future__ import annotations
 
 import ast
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from axiomjit.functions.expressions import DELETE, LOAD, STORE, constant, placed
+from axiomjit.functions.liveness import reads, uses
 from axiomjit.functions.loop_bindings import noted
 from axiomjit.functions.loop_jumps import (
     assigned,
@@ -42,57 +42,17 @@ if TYPE_CHECKING:
     from axiomjit.functions.expressions import Expressions
     from axiomjit.functions.statements import Rewriter
 
-_DEFINITIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 LEAVING: Final = (
     *(ast.Yield, ast.YieldFrom, ast.Await, ast.Try, ast.With, ast.Match),
     *(ast.Global, ast.Nonlocal, ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef),
     *(ast.AsyncFor, ast.AsyncWith, ast.AsyncFunctionDef),
 )
 """Statements and expressions that cannot move into a function of their own."""
-_COMPREHENSIONS: Final = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _PLAIN_TARGETS: Final = (ast.Name, ast.Tuple, ast.List, ast.expr_context)
 _ENDS: Final = 3
 """The most arguments of `range`."""
 _MOST: Final = {"zip": 2**31, "enumerate": 2}
 """The most arguments of other functions."""
-
-
-def reads(node: ast.AST) -> Counter[str]:
-    """The number of reads of each name in a tree; a deletion or a `+=` is a read, too.
-
-    If a loop binds a name only as its target, reads of the name in the body are not counted, since
-    they read the value that this loop binds; so are reads of a comprehension's own names.
-    """
-    found: Counter[str] = Counter()
-    if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Store):
-        found[node.id] += 1
-    elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-        found[node.target.id] += 1
-    elif isinstance(node, ast.Global | ast.Nonlocal):
-        found.update(node.names)
-    own, body = set[str](), list[Any]()
-    if isinstance(node, ast.For):
-        own, body = bound_names([node.target]) - bound_names(node.body), node.body
-    elif isinstance(node, _COMPREHENSIONS):
-        targets = (part for one in node.generators for part in ast.walk(one.target))
-        names = (part for part in targets if isinstance(part, ast.Name))
-        own = {one.id for one in names if isinstance(one.ctx, ast.Store)}
-        first, *rest = node.generators
-        found += reads(first.iter)
-        inside = [
-            first.target,
-            *first.ifs,
-            *rest,
-            *(getattr(node, k, None) for k in ("elt", "key", "value")),
-        ]
-        counts = sum((reads(part) for part in inside if part is not None), Counter[str]())
-        return found + Counter({name: n for name, n in counts.items() if name not in own})
-    for part in ast.iter_child_nodes(node):
-        counts = reads(part)
-        if part in body:
-            counts = Counter({name: n for name, n in counts.items() if name not in own})
-        found += counts
-    return found
 
 
 def counted_loop(rewriter: Rewriter, node: ast.For) -> list[ast.stmt] | None:
@@ -111,28 +71,26 @@ def counted_loop(rewriter: Rewriter, node: ast.For) -> list[ast.stmt] | None:
         return _with_returns(rewriter, node)
     noting, behind = _noted(rewriter, node)
     before, left = _jumps_removed(rewriter, node)
-    elsewhere = _elsewhere(rewriter, node)
+    live = _live(rewriter, node)
     target: Any = node.target
     item = rewriter.local(node)
     read = placed(ast.Name(item, LOAD), target)
     first = placed(ast.Assign([target], read), target)
     names = bound_names([first, *node.body]) - {item}
     shown = {left} | (bound if not is_counted or left else set())
-    carried = [
+    carried = sorted(
         name
-        for name in sorted(names)
-        if (name in shown or name not in bound)
-        and (elsewhere[name] or first_use([first, *node.body], name) == "read")
-    ]
+        for name in names & (live | uses([first, *node.body]).read)
+        if name in shown or name not in bound
+    )
     if is_counted:
         source = [rewriter.name(call.func), *map(rewriter.expression, call.args)]
         hook, given = "repeat", [constant(rewriter.mangle(target.id), node)]
     else:
         source, hook, given = [items_of(rewriter, call, ("enumerate", "zip"))], "each", []
     declared = _declared(rewriter, map(rewriter.mangle, sorted(names)), node)
-    rewriter.depth += 1
-    body = rewriter.block([first, *node.body])
-    rewriter.depth -= 1
+    with rewriter.inside_loop(node):
+        body = rewriter.block([first, *node.body])
     shared = [*map(rewriter.mangle, sorted(names))]
     name, made = _function(rewriter, shared, body, node, [item])
     own = _names(rewriter, left, carried, node)
@@ -151,16 +109,13 @@ def conditional_loop(rewriter: Rewriter, node: ast.While) -> list[ast.stmt] | No
         return _with_returns(rewriter, node)
     noting, behind = _noted(rewriter, node)
     before, left = _jumps_removed(rewriter, node)
-    names, elsewhere = bound_names(node.body), _elsewhere(rewriter, node)
-    carried = [
-        name for name in sorted(names) if elsewhere[name] or first_use(node.body, name) == "read"
-    ]
+    names, asked = bound_names(node.body), reads(node.test)
+    carried = sorted(names & (_live(rewriter, node) | asked | uses(node.body).read))
     shared = [*map(rewriter.mangle, sorted(names))]
     declared = _declared(rewriter, shared, node)
-    rewriter.depth += 1
-    answer = placed(ast.Return(rewriter.truth_value(node.test)), node.test)
-    body = rewriter.block(node.body)
-    rewriter.depth -= 1
+    with rewriter.inside_loop(node):
+        answer = placed(ast.Return(rewriter.truth_value(node.test)), node.test)
+        body = rewriter.block(node.body)
     sides = [
         _function(rewriter, [], [answer], node, []),
         _function(rewriter, shared, body, node, []),
@@ -211,26 +166,19 @@ def _may_be_inside(rewriter: Rewriter, node: Any) -> bool:
 
 def _with_returns(rewriter: Rewriter, node: Any) -> list[ast.stmt]:
     """The statements for a loop that may return from the function."""
-    assert rewriter.reads is not None
-    rewriter.reads = rewriter.reads - reads(node)
-    made = without_returns(rewriter, node)
-    for one in made:
-        rewriter.reads = rewriter.reads + reads(one)
-    return rewriter.block(made)
+    return rewriter.block(without_returns(rewriter, node))
 
 
 def _jumps_removed(rewriter: Rewriter, node: Any) -> tuple[list[ast.stmt], str]:
     """Remove the jumps of a loop; return statements before the loop, and its ending truth or ""."""
     if not has_jump(node.body):
         return [], ""
-    assert rewriter.reads is not None
     left = rewriter.local(node) if has_break(node.body) else ""
-    rest = rewriter.reads - reads(node)
     node.body = without_jumps(rewriter, node.body, left) or [placed(ast.Pass(), node)]
-    rewriter.reads = rest + reads(node)
     if not left:
         return [], left
-    rewriter.reads[left] += 1
+    assert rewriter.liveness is not None
+    rewriter.liveness.always.add(left)
     start = assigned(left, constant(False, node), node)
     return rewriter.block([start]), left
 
@@ -239,10 +187,11 @@ def _noted(rewriter: Rewriter, node: Any) -> tuple[list[ast.stmt], ...]:
     """The statements around an outermost loop, for names that only some of its trips bind."""
     if rewriter.depth:
         return [], []
-    inside = sum(map(reads, node.body), reads(getattr(node, "test", ast.Pass())))
-    elsewhere, names = _elsewhere(rewriter, node), sorted(bound_names(node.body))
-    some = [n for n in names if elsewhere[n] and not inside[n] and not first_use(node.body, n)]
-    return noted(rewriter, node, [name for name in some if name not in rewriter.loose])
+    inside = reads(*node.body, getattr(node, "test", ast.Pass()))
+    surely = uses(node.body)
+    names = set() if surely.ends else bound_names(node.body) - inside - surely.bound
+    some = sorted(names & _live(rewriter, node) - rewriter.loose)
+    return noted(rewriter, node, some)
 
 
 def _behind(rewriter: Rewriter, node: Any, left: str) -> list[ast.stmt]:
@@ -264,12 +213,8 @@ def branch_in_loop(rewriter: Rewriter, node: ast.If) -> list[ast.stmt] | None:
     names = bound_names([*node.body, *node.orelse])
     if any(rewriter.scope.kind(rewriter.mangle(name)) != "local" for name in names):
         return None
-    elsewhere = _elsewhere(rewriter, node)
-    carried = [
-        n
-        for n in sorted(names)
-        if elsewhere[n] or "read" in (first_use(node.body, n), first_use(node.orelse, n))
-    ]
+    read = uses(node.body).read | uses(node.orelse).read
+    carried = sorted(names & (_live(rewriter, node) | read))
     shared = [*map(rewriter.mangle, sorted(names))]
     test = rewriter.truth_value(node.test)
     functions = []
@@ -296,15 +241,11 @@ def _function(
     return name, placed(made, at)
 
 
-def _elsewhere(rewriter: Rewriter, node: Any) -> Counter[str]:
-    """The number of reads of each name outside the body of a loop, or the sides of a branch.
-
-    The test and the `else` of a loop count as outside, since they read values of earlier trips.
-    """
-    assert rewriter.reads is not None
-    outside = [node.iter if isinstance(node, ast.For) else node.test]
-    outside += [] if isinstance(node, ast.If) else node.orelse
-    return sum(map(reads, outside), rewriter.reads - reads(node))
+def _live(rewriter: Rewriter, node: Any) -> set[str]:
+    """The names that are read behind the body of a loop, or behind the sides of a branch."""
+    assert rewriter.liveness is not None
+    live: set[str] = rewriter.liveness.names()
+    return live if isinstance(node, ast.If) else live | uses(node.orelse).read
 
 
 def _declared(rewriter: Rewriter, names: Iterable[str], at: Any) -> list[ast.stmt]:
@@ -345,47 +286,3 @@ def is_inside(node: ast.AST) -> bool:
     if isinstance(node, ast.For | ast.While) and (has_jump(node.orelse) or has_return(node.orelse)):
         return False
     return isinstance(node, ast.Lambda) or all(map(is_inside, ast.iter_child_nodes(node)))
-
-
-def first_use(statements: Sequence[ast.stmt], name: str) -> str:
-    """The first use of a name in a block: "read", "bind" on every path, or "" for neither.
-
-    The result is "end" for a block that raises an error on every path.
-    """
-    for node in statements:
-        found = _first_in(node, name)
-        if found:
-            return found
-    return ""
-
-
-def _first_in(node: Any, name: str) -> str:
-    if isinstance(node, ast.Raise):
-        return "end"
-    if isinstance(node, ast.If | ast.While):
-        if reads(node.test)[name]:
-            return "read"
-        sides = first_use(node.body, name), first_use(node.orelse, name)
-        if "read" in sides:
-            return "read"
-        if isinstance(node, ast.While) or "" in sides:
-            return ""
-        return "bind" if "bind" in sides else "end"
-    if isinstance(node, ast.For):
-        if reads(node.iter)[name]:
-            return "read"
-        bound = any(isinstance(p, ast.Name) and p.id == name for p in ast.walk(node.target))
-        inside = "bind" if bound else first_use(node.body, name)
-        return "read" if "read" in (inside, first_use(node.orelse, name)) else ""
-    if reads(node)[name]:
-        return "read"
-    plain = isinstance(node, ast.Assign) and name in set(_plain_names(node.targets))
-    return "bind" if plain else ""
-
-
-def _plain_names(targets: Iterable[Any]) -> Iterator[str]:
-    for one in targets:
-        if isinstance(one, ast.Name):
-            yield one.id
-        elif isinstance(one, ast.Tuple | ast.List):
-            yield from _plain_names(one.elts)

@@ -116,6 +116,11 @@ def bound_names(body: Iterable[ast.AST]) -> set[str]:
     return _names(body)[0]
 
 
+def own_names(node: Any) -> set[str]:
+    """Return the names of a function or lambda that belong to it, as the source has them."""
+    return _bindings(node, None)[0]
+
+
 def _names(body: Iterable[ast.AST]) -> tuple[set[str], set[str], set[str]]:
     """Return the names that statements bind, declare global, and declare nonlocal."""
     own: set[str] = set()

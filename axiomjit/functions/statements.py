@@ -4,8 +4,8 @@ from __future__ import annotations
 import __future__
 
 import ast
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import Any, Final
 
 from axiomjit.base.locks import lazy_import
@@ -33,8 +33,8 @@ _ANNOTATIONS: Final = __future__.annotations.compiler_flag
 class Rewriter(Expressions):
     """Rewrites one function by changing its syntax tree in place."""
 
-    reads: Counter[str] | None = None
-    """The number of reads of each name in the function; None if the function has no loop."""
+    liveness: Any = None
+    """The live names behind the present statement; None if the function has no loop."""
 
     def module(self) -> ast.Module:
         """Return a module; its function takes the hooks and defines the rewritten function."""
@@ -57,7 +57,8 @@ class Rewriter(Expressions):
             # called.
             node.decorator_list = [constant(None, mark) for mark in node.decorator_list[:1]]
             if not _LOOPS.isdisjoint(map(type, ast.walk(node))):
-                self.reads = lazy_import("axiomjit.functions.loop_statements").reads(node)
+                late = lazy_import("axiomjit.functions.liveness")
+                self.liveness = late.Liveness(node.body)
             node.body = self.block(node.body)
         hooks = [ast.arg(PREFIX + name, None, None, **place) for name in sorted(self.used)]
         arguments = ast.arguments([], hooks, None, [], [], None, [])
@@ -69,16 +70,29 @@ class Rewriter(Expressions):
     def block(self, statements: Sequence[Any]) -> list[ast.stmt]:
         """Rewrite statements."""
         made: list[ast.stmt] = []
-        for node in statements:
+        for place, node in enumerate(statements):
             visit = _STATEMENTS.get(node.__class__)
             if visit is None:
                 raise self.refuse(node, f"it has {shown(node)}")
-            new = visit(self, node)
+            with self._around("before", *statements[place + 1 :]):
+                new = visit(self, node)
             if new.__class__ is list:
                 made += new
             else:
                 made.append(new)
         return made
+
+    def _around(self, kind: str, *parts: Any) -> Any:
+        """The block in which `liveness` knows the parts that may follow; `kind` is its method."""
+        return nullcontext() if self.liveness is None else getattr(self.liveness, kind)(*parts)
+
+    @contextmanager
+    def inside_loop(self, node: Any) -> Iterator[None]:
+        """Rewrite the body of a loop, which becomes a function."""
+        self.depth += 1
+        with self.liveness.loop(node):
+            yield
+        self.depth -= 1
 
     def _with_value(self, node: Any) -> ast.stmt:
         if node.value is not None:
@@ -178,26 +192,27 @@ class Rewriter(Expressions):
         return node  # type: ignore[no-any-return]
 
     def _while(self, node: ast.While) -> Any:
-        if self.reads is None:
+        made = lazy_import("axiomjit.functions.loop_statements").conditional_loop(self, node)
+        if made is not None:
+            return made
+        with self._around("loop", node):
             return self._branches(node)
-        late = lazy_import("axiomjit.functions.loop_statements")
-        return late.conditional_loop(self, node) or self._branches(node)
 
     def _loop(self, node: ast.For) -> Any:
-        if self.reads is not None:
-            late = lazy_import("axiomjit.functions.loop_statements")
-            made = late.counted_loop(self, node)
-            if made is not None:
-                return made
+        made = lazy_import("axiomjit.functions.loop_statements").counted_loop(self, node)
+        if made is not None:
+            return made
         node.iter = self.iterated(node.iter, node, "walked")
         before: list[ast.stmt] = []
-        if isinstance(node.target, UNPACKED):
-            item = self.temporary(node.target)
-            before = self._unpack(node.target, item(LOAD), node.target, item)
-            node.target = item(STORE)
-        else:
-            node.target = self.target(node.target)
-        node.body, node.orelse = [*before, *self.block(node.body)], self.block(node.orelse)
+        with self._around("loop", node):
+            if isinstance(node.target, UNPACKED):
+                item = self.temporary(node.target)
+                before = self._unpack(node.target, item(LOAD), node.target, item)
+                node.target = item(STORE)
+            else:
+                node.target = self.target(node.target)
+            node.body = [*before, *self.block(node.body)]
+        node.orelse = self.block(node.orelse)
         return node
 
     def _with(self, node: ast.With) -> ast.stmt:
@@ -210,24 +225,29 @@ class Rewriter(Expressions):
                 item.optional_vars = held(STORE)
                 rest = node.items[place + 1 :]
                 inner = [placed(ast.With(rest, node.body), node)] if rest else node.body
-                node.items, node.body = node.items[: place + 1], [*before, *self.block(inner)]
+                with self._around("caught"):
+                    node.items, node.body = node.items[: place + 1], [*before, *self.block(inner)]
                 return node
             if item.optional_vars is not None:
                 item.optional_vars = self.target(item.optional_vars)
-        node.body = self.block(node.body)
+        with self._around("caught"):
+            node.body = self.block(node.body)
         return node
 
     def _tried(self, node: ast.Try) -> ast.stmt:
-        node.body = self.block(node.body)
-        for handler in node.handlers:
-            if handler.type is not None:
-                handler.type = self.expression(handler.type)
-            if handler.name is not None:
-                handler.name = self.mangle(handler.name)
-                if self.scope.kind(handler.name) != "local":
-                    raise self.refuse(handler, f"it catches as {handler.name}, not a local name")
-            handler.body = [self._caught(handler), *self.block(handler.body)]
-        node.orelse = self.block(node.orelse)
+        with self._around("caught", *node.handlers, *node.orelse, *node.finalbody):
+            node.body = self.block(node.body)
+        with self._around("caught", *node.finalbody):
+            for handler in node.handlers:
+                if handler.type is not None:
+                    handler.type = self.expression(handler.type)
+                if handler.name is not None:
+                    handler.name = self.mangle(handler.name)
+                    if self.scope.kind(handler.name) != "local":
+                        reason = f"it catches as {handler.name}, not a local name"
+                        raise self.refuse(handler, reason)
+                handler.body = [self._caught(handler), *self.block(handler.body)]
+            node.orelse = self.block(node.orelse)
         if node.finalbody:
             node.finalbody = [self._caught(node.finalbody[0]), *self.block(node.finalbody)]
         return node
@@ -298,7 +318,7 @@ class Rewriter(Expressions):
                 one.annotation = one.annotation and self.expression(one.annotation)
             node.returns = node.returns and self.expression(node.returns)
         before, self.depth = self.depth, 0
-        with inside:
+        with inside, self._around("function"):
             node.body = self.block(node.body)
         self.depth = before
         return node
