@@ -49,7 +49,10 @@ def _reads(node: ast.AST) -> set[str]:
     if isinstance(node, ast.Global | ast.Nonlocal):
         return set(node.names)
     own, inside = _scope(node)
-    outside = (part for part in ast.iter_child_nodes(node) if part not in inside)
+    if isinstance(node, _COMPREHENSIONS):
+        outside: list[ast.AST] = [node.generators[0].iter]
+    else:
+        outside = [part for part in ast.iter_child_nodes(node) if part not in inside]
     found = reads(*outside) | (reads(*inside) - own)
     if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
         found.add(node.target.id)

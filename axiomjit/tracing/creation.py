@@ -22,7 +22,14 @@ from axiomjit.graph.traced_values import TracedValue
 from axiomjit.numpy_rules.creation import CONVERTERS, COUNTERS, FREQUENCIES, FUNCTIONS, MAKERS
 from axiomjit.numpy_rules.options import Rule
 from axiomjit.symbolic.data_dependent import data_dependent_in
-from axiomjit.tracing.lengths import SymbolicInt, SymbolicNumber, known_numbers, square_root, unwrap
+from axiomjit.tracing.lengths import (
+    SymbolicInt,
+    SymbolicNumber,
+    differs_between_trips,
+    known_numbers,
+    square_root,
+    unwrap,
+)
 from axiomjit.tracing.operators import leaves_in, node_of
 from axiomjit.tracing.tracer import TracedArray, Tracer, new_array
 
@@ -102,13 +109,17 @@ _MATHEMATICAL: Final = """
 """Functions of `math` and `cmath` that `tracing.python_numbers` applies to computed numbers."""
 
 
+def _is_computed(value: Any) -> bool:
+    return issubclass(type(value), TracedValue) or differs_between_trips(value)
+
+
 def _of_numbers(function: Maker) -> Maker:
     """Wrap a function of `math`: for computed numbers, the result is traced if possible."""
     of_values = square_root if function is math.sqrt else function
 
     @functools.wraps(function)
     def made(*args: Any, **kwargs: Any) -> Any:
-        if not kwargs and any(issubclass(type(value), TracedValue) for value in args):
+        if not kwargs and any(map(_is_computed, args)):
             late = lazy_import("axiomjit.tracing.python_numbers")
             found = late.mathematical(function, args)
             if found is not None:

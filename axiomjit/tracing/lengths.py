@@ -93,7 +93,7 @@ class SymbolicNumber(ArrayValue[Any]):
     def _ufunc(self, ufunc: np.ufunc, method: str, inputs: Any, options: Any) -> object:
         made = _computed(ufunc, *inputs) if method == "__call__" and not options else None
         if made is not None:
-            return SymbolicFloat(strong(made))
+            return symbolic_float(strong(made))
         return getattr(ufunc, method)(*map(known_numbers, inputs), **options)
 
     def _function(self, function: Any, args: Any, kwargs: Any) -> object:
@@ -128,7 +128,7 @@ class SymbolicNumber(ArrayValue[Any]):
         if name == "truediv" and not _is_nonzero(unwrap(right)):
             return None
         made = _computed(OPERATOR_UFUNCS[name], left, right)
-        return None if made is None else SymbolicFloat(made)
+        return None if made is None else symbolic_float(made)
 
 
 class SymbolicInt(SymbolicNumber):
@@ -249,7 +249,7 @@ class SymbolicInt(SymbolicNumber):
         most = int(LARGEST_EXPONENT / max(abs(math.log2(base)), sys.float_info.epsilon))
         fits = self.dim <= most if base > 1 else self.dim >= -most
         made = _computed(np.power, base, self) if fits else None
-        return None if made is None else SymbolicFloat(made)
+        return None if made is None else symbolic_float(made)
 
     def _is_old(self) -> bool:
         """True if the number was hashed in a trace that has ended; then it is a plain number."""
@@ -468,8 +468,25 @@ def converted(kind: type, value: Any) -> Any:
         return value
     if kind is float and issubclass(type(value), SymbolicNumber):
         made = _computed(np.multiply, value, 1.0)
-        return SymbolicFloat(made) if made is not None and made.weak else None
+        return symbolic_float(made) if made is not None and made.weak else None
     return None
+
+
+def symbolic_float(node: Node) -> Any:
+    """A float that depends on lengths; a traced number if it depends on the index of a loop."""
+    made = SymbolicFloat(node)
+    if not differs_between_trips(made):
+        return made
+    return lazy_import("axiomjit.tracing.python_numbers").float_of_trip(node)
+
+
+def differs_between_trips(value: Any) -> bool:
+    """True if a symbolic number depends on the index of a loop whose body is being traced."""
+    indices = current_scope().indices if issubclass(type(value), SymbolicNumber) else None
+    if indices is None:
+        return False
+    nodes = post_order((as_node(unwrap(value), "number"),))
+    return any(isinstance(n, LengthNode) and indices.occur_in(n.length) for n in nodes)
 
 
 @functools.wraps(math.sqrt)
@@ -477,4 +494,4 @@ def square_root(value: Any, /) -> Any:
     """Return `math.sqrt(value)`; the result for a positive symbolic number is symbolic."""
     if not issubclass(type(value), SymbolicNumber) or not _is_positive(unwrap(value)):
         return math.sqrt(value)
-    return SymbolicFloat(elementwise(PRIMITIVES["sqrt"], as_node(unwrap(value), "sqrt")))
+    return symbolic_float(elementwise(PRIMITIVES["sqrt"], as_node(unwrap(value), "sqrt")))

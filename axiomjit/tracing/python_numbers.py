@@ -42,6 +42,11 @@ def number_of_trip(value: Dim) -> Tracer:
     return Tracer(python_number(cast(strong(as_node(value, "a number of a trip")), INT)))
 
 
+def float_of_trip(node: Node) -> Tracer:
+    """A float that depends on the index of a loop: a number of Python's if its node is weak."""
+    return Tracer(python_number(strong(node)) if node.weak else node)
+
+
 def _holds(truth: Node) -> bool | None:
     """The truth of a computed value in this call; in a loop or branch a check requires True."""
     following = current()

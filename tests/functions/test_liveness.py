@@ -71,6 +71,7 @@ CASES = {
     "a generator made before": ("g = (x for i in y)\nhere()\nz(g)", "xz"),
     "a comprehension made before": ("g = [x for i in y]\nhere()\nz(g)", "z"),
     "a comprehension's name": ("here()\n[x for x in y]", "y"),
+    "a condition of a comprehension": ("here()\n[x for x in y if x > z]", "yz"),
     "a walrus": ("here()\n(x := 1)\nx", "x"),
     "unpacked": ("here()\n(x, [y, z]) = w\nx, y, z", ""),
 }
