@@ -180,7 +180,7 @@ class Config:
 
     @property
     def cache_mb(self) -> int:
-        """Size limit of the compiled kernels on disk, in megabytes; 0 disables the disk cache."""
+        """The size limit of compiled kernels on disk, in megabytes; 0 disables the disk cache."""
         return self._cache_mb
 
     @cache_mb.setter
@@ -216,7 +216,7 @@ class Config:
 
     @property
     def pool_bytes(self) -> int:
-        """Size limit of the freed buffers kept for further results, in bytes."""
+        """The size limit of the freed buffers that are kept for further results, in bytes."""
         return self._pool_bytes
 
     @pool_bytes.setter
@@ -282,7 +282,7 @@ class Config:
 
 
 _PACKED: Final = ("bounds", "check", "disable", "_entry")
-"""The settings in the packed integer; `entry` is stored in the slot `_entry`."""
+"""The settings in the packed integer; the setting `entry` is stored in the slot `_entry`."""
 
 
 def _checked(setting: str, policy: str, known: tuple[str, ...] = POLICIES) -> str:

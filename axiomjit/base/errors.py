@@ -184,7 +184,7 @@ class FallbackWarning(UserWarning):
 
 
 class SameNameWarning(UserWarning):
-    """An operation combines two different axes of one name; its result has both."""
+    """An operation combines two different axes of the same name; the result has both axes."""
 
 
 class UnrolledLoopWarning(UserWarning):

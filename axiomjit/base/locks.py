@@ -93,7 +93,7 @@ class _WorkLock:
     """A lock that lets a waiting fork go first.
 
     Threads that acquire a plain lock repeatedly would starve a fork. A `with` statement looks up
-    `__enter__` and `__exit__` before it calls `__enter__`. The returned methods are C methods, in
+    `__enter__` and `__exit__` before it calls `__enter__`. Both attributes return C methods, in
     which no signal handler runs, so that the lock is free after a handler raises.
     """
 
@@ -207,7 +207,9 @@ if hasattr(os, "register_at_fork"):
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Pause the garbage collector inside a block, unless other threads, which may switch it, exist.
+    """Pause the garbage collector inside a block, unless other threads exist.
+
+    Other threads may switch the collector on or off at the same time.
 
     During the import of this package the collector would run forty times without freeing anything.
     """

@@ -40,7 +40,8 @@ UNUSED: Final = (
     r"|sha|sha512|shstk|sm[34]|tsxldtrk|u(?:intr|sermsr)|vaes|vpclmulqdq|waitpkg|wbnoinvd|widekl"
     r"|xsave.*"
 )
-"""A pattern of features whose instructions LLVM emits only if a program asks for them by name."""
+"""A pattern that matches the CPU features whose instructions LLVM emits only if a program asks for
+them by name."""
 NEEDS_AVX: Final = frozenset({"f16c", "fma", "fma4", "sm3", "sm4", "sha512", "vaes", "vpclmulqdq"})
 USED_FEATURES: Final = ("avx2", "avx512dq", "avx512vl", "avx512fp16", "f16c", "fma")
 """The CPU features that code generation depends on."""
@@ -54,7 +55,8 @@ class Target(Record):
     cpu: str = ""
     """LLVM's name of the CPU, which selects the instruction scheduling."""
     features: str = ""
-    """Features added to or removed from those of `cpu`, as in +avx2,-avx512f."""
+    """The features that are added to or removed from the features of `cpu`, as in
+    +avx2,-avx512f."""
     vector_bytes: int = 16
     """The vector length for elementary functions, in bytes.
 
@@ -274,7 +276,7 @@ INLINE_THRESHOLD: Final = 225
 
 
 def _features(binding: Any, cpu: str, features: str, wanted: Iterable[str]) -> set[str]:
-    """The features in `wanted` that a CPU with these features supports.
+    """The features in `wanted` that a CPU with the given features supports.
 
     The test uses LLVM's inliner: it inlines a function only into a caller that has all features of
     the function.

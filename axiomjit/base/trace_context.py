@@ -51,7 +51,7 @@ class Following:
         self.name = name
         self.scalars = scalars
         self.copied: frozenset[int] = frozenset()
-        """Positions of inputs that are copies, made of arguments that kernels cannot read."""
+        """The positions of inputs that are copies of arguments which kernels cannot read."""
         self.refusal: AxiomError | None = None
         self.ended = False
         self.last: object = None

@@ -24,8 +24,8 @@ class Blocks(Record):
 
     `holds(kind)` is true if `kind` is the class of the library's arrays in blocks. `stand_ins`
     returns the arguments of a call with NumPy arrays of the entire shapes in place of arrays in
-    blocks; `explained` returns the error of a call with stand-ins, without made-up lengths.
-    `answer` returns the results of a traced call, and `report` returns a text about the
+    blocks; `explained` returns the error of such a call without the lengths that a stand-in has
+    made up. `answer` returns the results of a traced call, and `report` returns a text about the
     stages of a traced call. `described` returns the arguments with arrays in blocks in place of
     each `axiomjit.spec`. `apply` calls a function of arrays that is defined by a function of nodes.
     """
@@ -154,7 +154,7 @@ DICT: Final = ContainerForm(
 
 
 def _sequence(kind: Any, places: Keys, parts: Sequence[object]) -> object:
-    """A list or tuple of the parts; the parts at `places` are lists, whose entries take part."""
+    """A list or tuple of the parts; the parts at `places` are lists, whose entries are inserted."""
     if not places:
         return kind(parts)
     lists = ((part if k in places else (part,)) for k, part in enumerate(parts))
@@ -245,7 +245,7 @@ class Composed:
 
 
 class Several(Composed):
-    """An entry of a list that stands for several entries; `build` returns a list of these."""
+    """An entry of a list that stands for several entries; `build` returns the list of these."""
 
     __slots__ = ()
 

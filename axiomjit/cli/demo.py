@@ -31,9 +31,9 @@ Columns = dict[str, Array]
 """The columns of a file as float64, by name; missing values are NaN."""
 ROWS: Final = 10_000_000
 SOURCE_LINES: Final = 60
-"""The most source lines that are shown; kernels beyond them are left out."""
+"""The largest number of source lines that are shown; kernels after these lines are left out."""
 MOST_COLUMNS: Final = 64
-"""The most columns of a 2-D array; an array with more columns is flattened into one column."""
+"""The largest number of columns of a 2-D array; a wider array is flattened into one column."""
 RUNS: Final = 15
 LABEL_WIDTH, COLUMN_WIDTH = 28, 24
 SOURCE: Final = "from source"

@@ -33,7 +33,7 @@ STANDARD: Final = os.path.join(os.path.dirname(os.__file__), "")
 
 
 def rebound_code(source: bytes, file: str) -> CodeType:
-    """Compile a module so that its imports of NumPy import `axiomjit.numpy`; lines stay the same.
+    """Compile a module whose imports of NumPy import `axiomjit.numpy`; line numbers are kept.
 
     Raises:
         SyntaxError, ValueError: the source cannot be compiled.
@@ -59,7 +59,7 @@ def rebind(folders: Sequence[str], program: str = "") -> None:
 
 
 class _Finder:
-    """Finds modules by the finders after it, and gives modules of the program another loader."""
+    """An import finder that asks later finders, and gives the program's modules another loader."""
 
     def __init__(self, folders: Sequence[str], program: str) -> None:
         self.folders = tuple(folders)
@@ -128,7 +128,7 @@ class _RebindingLoader(SourceFileLoader):
         self._code = code
 
     def get_code(self, fullname: str) -> CodeType:
-        """The rebound code, for any name."""
+        """The rebound code, whatever name is given."""
         return self._code
 
 
