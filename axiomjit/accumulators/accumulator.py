@@ -1,7 +1,7 @@
 """Accumulators: an initial value with functions that lift, combine and finish states.
 
-The functions are of numbers, and are traced once, into graphs of scalars. The compiler has a
-reduction for each built-in accumulator.
+The functions take and return numbers; they are traced into graphs of scalars, once per combination
+of dtypes. The compiler has a reduction for each built-in accumulator.
 """
 
 from __future__ import annotations
@@ -180,8 +180,8 @@ def trace_scalars(
         given: For each argument the dtypes of its numbers.
         grouped: True if each argument is a tuple of numbers, False if it is a single number.
         asked: The text of the traced function, for errors.
-        wanted: The index of the only result that is used; by default all are. Unused results may be
-            impossible to compute for these dtypes.
+        wanted: The index of the only result that is used; by default all results are used. Unused
+            results may be impossible to compute for these dtypes.
 
     Returns:
         The nodes of the results, with strong dtypes; the inputs are numbered in the order of
@@ -227,7 +227,7 @@ def _result(value: object, asked: str) -> Node:
 Number = bool | int | float | complex | np.generic
 Start = Number | tuple[Number, ...]
 MAX_WIDENINGS: Final = 8
-"""How often a state's dtypes may widen before they must be stable."""
+"""The largest number of times that a state's dtypes may widen before they must be stable."""
 
 
 class Accumulator:
@@ -340,7 +340,7 @@ class Accumulator:
         return found, is_tuple
 
     def _with_stable_dtypes(self, dtypes: list[DType], grouped: bool) -> StateFold:
-        """The fold, with dtypes of the state widened until `combine` no longer changes them."""
+        """The fold, whose state gets wider dtypes until `combine` no longer changes the dtypes."""
         start = self.init if isinstance(self.init, tuple) else (self.init,) * len(dtypes)
         parts = [
             common((d, _promotion_operands(value, d)))
@@ -393,7 +393,7 @@ class Accumulator:
     def _check_state(
         self, found: Sequence[Node], is_tuple: bool, wanted: int | None, asked: str
     ) -> None:
-        """Check that a state is a tuple of `wanted` values; a number if `wanted` is None.
+        """Check that a state is a tuple of `wanted` values, or a number if `wanted` is None.
 
         Raises:
             GraphValueError: the state is a number instead of a tuple, a tuple instead of a number,
@@ -438,7 +438,7 @@ def _checked_start(init: object) -> Start:
 
 
 def _promotion_operands(value: Number | None, dtype: DType) -> Promotable:
-    """The promotion operand of an initial value: Python numbers are weak, None gives `dtype`."""
+    """The operand for promotion: Python numbers are weak, None stands for `dtype`."""
     if value is None:
         return dtype
     if isinstance(value, np.generic):
@@ -461,8 +461,8 @@ Build = Callable[[Node, tuple[int, ...]], Node]
 class BuiltIn(Accumulator):
     """An accumulator implemented by the compiler's own reductions.
 
-    The accumulator's functions define the meaning; `build(node, dimensions)` makes the reduction.
-    The functions of argmax and argmin get the position of an element as a second operand.
+    The accumulator's functions define the result; `build(node, dimensions)` makes the reduction of
+    a node. The functions of argmax and argmin get the position of an element as a second operand.
     """
 
     __slots__ = ("build", "name")

@@ -62,7 +62,7 @@ class GraphInputs:
 
 
 class BuiltGraph(NamedTuple):
-    """A graph, and the function that makes the return value of a call from its results.
+    """A graph, and the function that makes a call's return value from the graph's results.
 
     `guards` has the comparisons of lengths that were made when the graph was built.
     """

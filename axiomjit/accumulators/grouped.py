@@ -122,7 +122,7 @@ class Groups:
         return tuple(self.shape[d] for d in self.axes)
 
     def scatter(self, values: Node, start: Scalar, combine: Primitive) -> Node:
-        """Combine the values of each group with `start`, in order.
+        """The result of combining the values of each group with `start`, in order.
 
         The last group of the result has the elements that are left out.
         """
@@ -147,7 +147,7 @@ class Groups:
         return gather(folded, self._target, [(self.cells, here)], self.shape, lengths)
 
     def fold(self, rule: UfuncFold, node: Node, dtype: DType) -> Node:
-        """Reduce each group by a ufunc, in the state's dtype for results of `dtype`."""
+        """Each group reduced by a ufunc; the state has the dtype that results of `dtype` need."""
         state = rule.state_dtype(dtype)
         start = _scalar(state, rule.initial(state))
         return self.scatter(cast(node, state), start, rule.combine)
@@ -212,7 +212,7 @@ def _extreme(rule: UfuncFold) -> Callable[[Groups, Node], Node]:
 
 
 def _position(rule: UfuncFold) -> Callable[[Groups, Node], Node]:
-    """Make a rule: each group's first position of an extreme or NaN, or -1 without elements."""
+    """A rule for each group's first position of an extreme or NaN; -1 if a group is empty."""
 
     def fold(groups: Groups, node: Node) -> Node:
         values = cast(node, rule.state_dtype(node.dtype))
