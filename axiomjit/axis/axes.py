@@ -113,9 +113,10 @@ def _several_fit(axes: Sequence[Axis], found: Sequence[Axis]) -> tuple[str, str]
 class Axes:
     """The axes of a tensor: distinct axes in an order, with operators of lists and of sets.
 
-    `+`, `==` and indexing are those of a list, `- | &` and `is_..._set` those of an ordered set
-    (ngraph axes, "Axes operations"). A name means the axis with this name in `axes["H"]`, `"H" in
-    axes`, `axes.index("H")` and to the right of `-` and `&`. `make_axes` makes Axes.
+    `+`, `==` and indexing work as for a list; `-`, `|`, `&` and the `is_..._set` methods work as
+    for an ordered set (ngraph axes, "Axes operations"). A name means the axis with this name in
+    `axes["H"]`, `"H" in axes`, `axes.index("H")` and to the right of `-` and `&`. `make_axes` makes
+    Axes.
 
     Examples:
         >>> axes = aj.make_axes({"H": 2, "W": 3})
@@ -277,11 +278,11 @@ class Axes:
         return hash(self._axes)
 
     def is_sub_set(self, other: AxesLike) -> bool:
-        """True if every axis is also in `other`, as for equal sets."""
+        """True if every axis of this set is also in `other`; this holds for equal sets, too."""
         return set(self) <= set(make_axes(other))
 
     def is_super_set(self, other: AxesLike) -> bool:
-        """True if every axis of `other` is also in this set, as for equal sets."""
+        """True if every axis of `other` is also in this set; this holds for equal sets, too."""
         return set(self) >= set(make_axes(other))
 
     def is_equal_set(self, other: AxesLike) -> bool:
@@ -391,7 +392,7 @@ def new_axes(own: Axes, given: NewAxes, asked: str) -> Axes:
     """The result of `make_axes` for axes given as Axis or by the name of an axis in `own`.
 
     Raises:
-        AxesError: an axis is listed twice, or a given name is that of no axis or of several axes.
+        AxesError: an axis is listed twice, or a given name belongs to no axis or to several axes.
         GraphTypeError: an axis is given neither as an Axis nor by a name.
     """
     if isinstance(given, Axes | Mapping):
@@ -531,10 +532,10 @@ def check_outer(left: Axes, right: Axes, met: bool, asked: str) -> None:
 
 
 def check_names(left: Axes, right: Axes, result: Axes, asked: str) -> None:
-    """Warn of a result with two axes of one name, once per line of the user and pair of axes.
+    """Warn if two axes of a result have the same name, once per user's line and pair of axes.
 
     Different axes are not paired, so the result has an element for each pair of their positions.
-    There is no warning if one operand has both axes, since the user intends that.
+    There is no warning if one operand has both axes, since the user then knows of both.
     """
     mine, theirs = (left - right) & result, (right - left) & result
     for axis in theirs:

@@ -230,7 +230,7 @@ class Axis:
 
     @property
     def parts(self) -> tuple[Axis, ...]:
-        """The axes that were merged into this axis, at its offset; empty for other axes."""
+        """The axes that were merged into this axis, at this axis's offset; empty for other axes."""
         merged = self.primary._source
         whole = () if merged is None else merged.parts
         return tuple(part.get_dual(self.dual_offset) for part in whole)
@@ -249,9 +249,9 @@ class Axis:
     def get_dual(self, offset: int) -> Axis:
         """The axis at an offset from this axis; also written `axis + offset`.
 
-        The result has the length, class and roles of this axis. Only `dot` pairs both axes; every
-        other operation treats them as different axes. The same offset always gives the same object:
-        `(W - 1) + 1 is W`.
+        The result has the length, class and roles of this axis. Only `dot` pairs the two axes with
+        each other; every other operation treats them as different axes. The same offset always
+        gives the same object: `(W - 1) + 1 is W`.
 
         Raises:
             GraphTypeError: the offset is not an integer.

@@ -70,7 +70,7 @@ def slides_over(
     dilation: Setting,
     asked: str,
 ) -> list[Slide]:
-    """The slides of windows with these lengths; by default a stride is the window's length.
+    """One `Slide` per window; by default the stride is the length of the window.
 
     A setting is one value for all sliding axes, or a dictionary from axis to value; a key is the
     sliding axis, or the axis of the filter that slides along it.
@@ -171,9 +171,9 @@ def convolution(
         filter: The filter, a tensor.
         strides: The distance in x between positions of the filter: a number for all sliding axes,
             or a dictionary from axes, or names of axes of x, to numbers.
-        padding: The number of positions before and after x along sliding axes that the filter also
-            covers and that contribute nothing: a number for both sides, a pair (before, after), or
-            a dictionary from axes or names to such paddings.
+        padding: For sliding axes, the number of positions beyond each end of x that the filter also
+            covers, as if x were zero there: a number for both sides, a pair (before, after), or a
+            dictionary from axes or names to such paddings.
         dilation: The distance in x between neighbouring elements of the filter, given like
             `strides`.
         axes: The axes of the result, in order: the axes of x and of the filter that remain, and a

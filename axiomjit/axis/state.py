@@ -65,8 +65,8 @@ def variable(
             axes and returns such a value. The value is converted once, by 'same_kind' casting.
         layout: The layout: "C", "F" or a Layout with sizes of at least the lengths. Padding is
             never read or written. By default the first computation that uses the variable chooses
-            the layout for good: the order of axes that the computation reads fastest, or "C" if it
-            writes the variable.
+            the layout, which then remains: the order of axes that the computation reads fastest, or
+            "C" if it writes the variable.
 
     Returns:
         A tensor with these axes (ngraph tensors, "Tensors").
@@ -160,7 +160,7 @@ def temporary(
 
 @hides_frames
 def value_of(x: Operand) -> Tensor:
-    """A copy of x, made when a run first reads the copy; later writes into x do not change it."""
+    """A copy of x, made when a run first reads it; later writes into x do not change the copy."""
     return materialize(x)
 
 
@@ -296,7 +296,7 @@ def fill(x: Tensor, scalar: ScalarValue) -> Tensor:
 
 @hides_frames
 def sequential(ops: Iterable[Tensor]) -> Tensor:
-    """An operation that runs operations in order; each reads the values that earlier ones wrote.
+    """An operation that runs the given operations in order; each one reads the earlier writes.
 
     Returns:
         A tensor with the axes and the value of the last operation.
@@ -347,7 +347,7 @@ def materialize(x: Operand) -> Tensor:
 
 @hides_frames
 def PrintOp(x: Operand, prefix: str | None = None) -> Tensor:
-    """Return a tensor equal to x; each computation of it prints its values.
+    """Return a tensor equal to x; a computation of this tensor prints the values.
 
     Args:
         x: The tensor.

@@ -410,8 +410,8 @@ def constant(value: ArrayLike, axes: AxesLike = None, dtype: DTypeLike | None = 
 
     Args:
         value: An array with one dimension per axis, or a number, to which all elements are equal.
-        axes: The axes, by default those of a named array or DataArray; lengths must be known unless
-            the value is a number.
+        axes: The axes, by default the axes of a named array or DataArray; lengths must be known
+            unless the value is a number.
         dtype: The element type; by default that of the value.
 
     Returns:

@@ -346,7 +346,7 @@ def flatten_at(x: Operand, i: SupportsIndex) -> Tensor:
 
 
 def _merged(tensor: Tensor, groups: Sequence[int]) -> Tensor:
-    """The tensor with runs of axes merged; `groups` are the numbers of axes of the runs."""
+    """The tensor with neighbouring axes merged; `groups` has the number of axes of each group."""
     rest = list(tensor.axes)
     runs = [Axes(rest.pop(0) for _ in range(count)) for count in groups]
     labels = Axes(run.flatten() for run in runs)
