@@ -18,8 +18,8 @@ Tables of identity: equal values are one object, freed with its last user.
 - `axiomjit/axis/axis.py` `_duals`: `axis + 1` is the same axis each time
 - `axiomjit/numpy/facts.py` `_interned`: edges of paths compare facts by identity
 
-Facts about a node, a storage or a graph. Such facts are not part of the computation, or have data.
-Hence they are stored outside the object, and freed with the object.
+Facts about a node, a storage or a graph. Such facts are not part of the computation, or they
+contain data. Hence they are stored outside the object, and freed with the object.
 
 - `axiomjit/graph/nodes.py` `_origins`: the user's line of a node; one node may come from two lines
 - `axiomjit/axis/axes.py` `_required`: checks on unknown lengths of a node, made later

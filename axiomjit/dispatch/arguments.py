@@ -254,14 +254,15 @@ class CallArguments(Record):
     is_labelled: bool = False
     """True if arguments have labels, which are then in the key of the structure."""
     whole: bool = False
-    """True if a key has only the class of a static leaf; guards compare the parts that are read."""
+    """True if the key of a static leaf is only its class; guards then compare the parts that are
+    read."""
 
     def with_inputs(self, values: Sequence[object], names: Sequence[str]) -> CallArguments:
-        """The arguments; arrays and numbers from outside follow their dynamic leaves."""
+        """The arguments, with arrays and numbers from outside after the dynamic leaves."""
         return self.replace(dynamic=(*self.dynamic, *values), names=(*self.names, *names))
 
     def every_value(self) -> tuple[object, ...]:
-        """The values of all leaves, the dynamic ones first."""
+        """The values of all leaves, the dynamic leaves first."""
         return (*self.dynamic, *(value for _, value in self.static))
 
     def leaves(self, dynamic: Sequence[object]) -> list[object]:
@@ -465,7 +466,7 @@ def graph_key(arguments: Sequence[object], lengths: Mapping[Any, int]) -> object
 
 
 def kind_of(leaf: Any) -> object:
-    """The key of a leaf that is no plain array: its class, and the value of an int."""
+    """The key of a leaf: the class and layout of an array, the value of an int, or the class."""
     if isinstance(leaf, Array):
         return type(leaf), leaf.dtype, leaf.shape, leaf.strides, leaf.flags.aligned
     return (int, leaf) if isinstance(leaf, int) else type(leaf)
@@ -510,7 +511,7 @@ def plain_array(array: Array) -> Array:
 
 
 def class_of(value: Any) -> object:
-    """The dtype of a plain array, or the class of another value; it decides about compilation."""
+    """The dtype of a plain array; the class of any other value."""
     return value.dtype if type(value) is Array else type(value)
 
 

@@ -151,7 +151,7 @@ def _rename_counts(new: Mapping[Node, Node]) -> None:
 
 
 def _in_order(counts: Mapping[object, Symbol]) -> dict[object, Symbol]:
-    """The counts in an order such that each stands behind the counts that its node depends on."""
+    """The counts in an order in which each count follows the counts that its node depends on."""
     found: dict[object, Symbol] = {}
     waiting = dict(counts)
     while waiting:
@@ -208,7 +208,7 @@ _last_error: Final = _LastError()
 
 
 class Derivative(Transform):
-    """A derivative of a function; the derivative exists only as the result of a trace.
+    """A derivative of a function, which is computed only by a trace of the function.
 
     If no program can run a call, the call is traced alone, with its own values, unless `strict` is
     true. `takes_labels` is true if the derivative is taken by the data of labelled arrays.

@@ -1,4 +1,4 @@
-"""Build the native guard table of a compiled call, which answers later calls like it."""
+"""Build the native guard table of a compiled call; the table answers later calls like this call."""
 
 from __future__ import annotations
 
@@ -330,7 +330,7 @@ def _sources_read(compiled: CompiledCall) -> tuple[Source, ...]:
 def _distinct_pairs(
     given: Sequence[tuple[int, object]], writes: Sequence[int]
 ) -> Iterator[tuple[int, np.ndarray, int, np.ndarray]]:
-    """Yield pairs of a written array and another array, each array after its source."""
+    """Yield each written array with each other array; every array follows its source."""
     for k in writes:
         source, written = given[k]
         for j, (other_source, other) in enumerate(given):

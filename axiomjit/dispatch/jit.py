@@ -295,7 +295,7 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         args: Any,
         kwargs: Mapping[str, Any],
     ) -> Any:
-        """Run the plan of a call, or fall back to NumPy; `known`: the table had the plan."""
+        """Run the plan of a call, or fall back to NumPy; `known` is true if the table had it."""
         compiled, extended = found.compiled, found.call
         if same is not None:
             same = (*same, *range(len(same), len(extended.dynamic)))
@@ -404,7 +404,7 @@ class Jitted(NativeCallable[R], Generic[P, R]):
             self._plans.keep(key, with_plan(self._plans.get(key) or (), compiled))
 
     def _bind(self, call: CallArguments, same: EqualPositions | None, tried: Tried | None) -> Found:
-        """The plan for a layout of arguments that has none."""
+        """A new plan for a layout of arguments that has no plan yet."""
         if (swapped := swapped_dtype(call.dynamic)) is not None:
             return Found(byteswapped(swapped), [], call)
         with self._following:  # other threads wait, and find the program
@@ -492,7 +492,7 @@ class Jitted(NativeCallable[R], Generic[P, R]):
     # Named arrays
 
     def _call_named(self, args: Any, kwargs: Mapping[str, Any]) -> Any:
-        """Answer a call with named arrays; the trace has tensors in their places."""
+        """Answer a call with named arrays; the trace has tensors in place of these arrays."""
         call = self._apart(args, kwargs, named=True)
         given = call.every_value()
         if any(isinstance(v, AxisValue) for v in given) or self._traced_among(given):

@@ -60,7 +60,7 @@ def fails(guard: Guard, known: Mapping[Symbol, int]) -> bool:
 
 
 def _may_follow(decisions: Decisions, tried: Decisions, known: Mapping[Symbol, int]) -> bool:
-    """True if decisions differ from all tried decisions, and no common decision fails."""
+    """True if no decision that both share fails for known numbers, and a later one differs."""
     for one, other in zip(decisions, tried, strict=False):
         if fails(one[0], known):
             return False

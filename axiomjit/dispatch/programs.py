@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from axiomjit.runtime.execution.execute import BoundPlan, PlanForm
 
 POOL_SHARE: Final = 0.05
-"""The share of the memory limit of a worker of Dask that the pool of its process may keep."""
+"""The share of a Dask worker's memory limit that the buffer pool of its process may keep."""
 
 
 Array = np.ndarray
@@ -291,7 +291,7 @@ def placed_graph(
 
 
 def _placed_symbol(symbol: Symbol, n: int, code: ArgumentCode, symbols: ClassSymbols) -> Dim:
-    """The length of a signature for a symbol: lengths of blocks are declared, places are free."""
+    """The length that a signature has for a symbol; positions in a block may have any value."""
     if symbol.kind == PLACE or n < 0:
         code.numbers.append(n)
         return symbols.symbol(symbol.name, PLACE)
@@ -345,7 +345,7 @@ class TracedProgram(LoweredProgram):
     ) -> tuple[tuple[int, Symbol], ...]:
         """The positions and symbols of outside integers on which only results and effects depend.
 
-        The positions are among the last of `count` arguments.
+        The outside inputs are the last of the `count` arguments.
         """
         first = count - len(self.reads.names)
         found = [(k, symbol) for k, one in numbers if k >= first for symbol in one.symbols]

@@ -314,7 +314,7 @@ class Value(Derivative):
     """The function itself, compiled like a derivative."""
 
     def follow(self, call: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """The result; what the function writes into arguments is written into copies."""
+        """The result; the function writes into copies of its arguments."""
         traced = _MarkedTrace(call, name_of(self.function), args)
         return traced.marks.unmark(traced.returned)
 

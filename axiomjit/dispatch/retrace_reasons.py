@@ -66,8 +66,9 @@ class CacheInfo(Record):
 
     `reasons` explains the last 64 traces, the newest last: which argument differs from the most
     similar earlier call, and how. `times` has the milliseconds of each stage, summed over all
-    compilations for the function, including those ahead of calls and in the background. `in_numpy`
-    has the calls that NumPy ran, by cause; the cause of the last of these calls is the last entry.
+    compilations for the function, including compilations ahead of calls and in the background.
+    `in_numpy` has the calls that NumPy ran, by cause; the cause of the last of these calls is the
+    last entry.
     """
 
     hits: int
