@@ -250,7 +250,7 @@ def _run_library(
     operands: Sequence[Array],
     lengths: Mapping[Symbol, int],
 ) -> Array:
-    """The result of a library operation; each operand has one dimension per iterator of its own."""
+    """The result of a library operation; each operand has a dimension for each of its iterators."""
     extents = tuple(evaluate(length, lengths) for length in op.extents)
     labels = operand_iterators(op)
     views = []

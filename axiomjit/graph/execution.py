@@ -66,7 +66,7 @@ def chosen_orders(
 
     Args:
         graph: The graph to run.
-        arguments: The arguments of `run`; those at `places` are in C order.
+        arguments: The arguments of `run`; the arguments at `places` are in C order.
         lengths: The value of every symbol in the graph.
         places: The positions of the arguments whose order is free.
     """
@@ -148,7 +148,7 @@ def run_in_numpy(
 def lend(
     function: Any, harmless: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> Callable[[], Any] | None:
-    """A call with lazy arrays in place of arrays; None if NumPy must run the function."""
+    """A function that runs a call with lazy arrays; None if NumPy must run the call."""
     found: Callable[[], Any] | None = _installed["lend"](function, harmless, args, kwargs)
     return found
 

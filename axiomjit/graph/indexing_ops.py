@@ -70,7 +70,7 @@ def gather(
 
     Args:
         values: The array to read.
-        index: The map of the array, over the points of the shape, then the positions.
+        index: The map from points of the shape and from positions to elements of the array.
         positions: The int64 nodes of the positions, all within their lengths.
         shape: The shape of the result.
         lengths: For each of the positions, the length of the dimension that it indexes.
@@ -238,7 +238,8 @@ def needed_counts(
 ) -> list[tuple[Symbol, Node]]:
     """The data-dependent lengths in nodes, and the lengths in `asked`, each with its node.
 
-    Lengths on which these depend are included. All are in the order of the trace.
+    Lengths on which these depend are included. All lengths are in the order in which the trace made
+    them.
     """
     keys = {s: key for key, s in scope.data_dependent.items() if isinstance(key, Node)}
     needed: set[Symbol] = set()

@@ -85,7 +85,7 @@ class LibraryOperation(Primitive):
 
     @property
     def draws(self) -> bool:
-        """True if it draws random numbers."""
+        """True if the operation draws random numbers."""
         return self.generator is not None or getattr(self.evaluate, "func", None) is _draw
 
     @property
@@ -575,7 +575,7 @@ AFTER: Final = LibraryOperation(
     gives=FLOAT,
     additions=_of_one,
 )
-"""The number 0, which is available after the operand is computed."""
+"""The number 0, as the result of an operation that runs after the operand is computed."""
 SORT: Final = _row("sort", _sort, weight=20, keeps=True, together=1)
 ARGSORT: Final = _row("argsort", _argsort, weight=30, gives=INT, keeps=True, together=1)
 UNIFORM: Final = _row("uniform", partial(_draw, "random"), weight=4, keeps=True)
@@ -584,6 +584,6 @@ NORMAL: Final = _row("normal", partial(_draw, "standard_normal"), weight=8, keep
 NONZERO: Final = _row("nonzero", _nonzero, gives=INT, chooser=(1, INT)).replace(additions=_of_cells)
 """The positions of true elements of the first operand; the second operand is their number."""
 END: Final = _row("end", _write_end, INTEGERS, weight=2, gives=INT).replace(may_raise=True)
-"""The largest of nonnegative numbers plus 1, or 0 if there are no numbers."""
+"""The largest of some numbers, none of them negative, plus 1; 0 if there are no numbers."""
 PRINT: Final = _row("print", _print, chooser=(1, DTYPES["u1"]))
 """Prints the text in the second operand, then the first operand, which is the result."""

@@ -297,10 +297,10 @@ def as_records(states: Sequence[np.ndarray], fold: StateFold) -> np.ndarray:
 class WelfordFold(StateFold):
     """A fold with the state (count, sum, shifted sum, sum of squared deviations).
 
-    The shifted sum is the sum of differences from one of the elements. By this sum, the difference
-    between the means of two parts is exact if all elements are large. Two parts are merged by the
-    formula of Chan, Golub and LeVeque ("Updating formulae and a pairwise algorithm for computing
-    sample variances", 1979), which has no cancellation.
+    The shifted sum is the sum of differences from one of the elements. Because of this sum, the
+    difference between the means of two parts is exact if all elements are large. Two parts are
+    merged by the formula of Chan, Golub and LeVeque ("Updating formulae and a pairwise algorithm
+    for computing sample variances", 1979), which has no cancellation.
     """
 
     def __init__(self) -> None:
@@ -344,7 +344,7 @@ def _merged_moments() -> tuple[Node, ...]:
 
 
 NO_POSITION: Final = value_range(INT)[1]
-"""The position in the state of no element, larger than every other position."""
+"""The position in the state that stands for no element; it is larger than every other position."""
 
 
 class ArgReduceFold(StateFold):

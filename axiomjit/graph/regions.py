@@ -103,7 +103,7 @@ def written_versions(node: Op) -> tuple[Written, ...]:
 
 
 def after_region(node: Written) -> Written:
-    """The version, with the present operand of its region as the version before it."""
+    """The version, whose first operand becomes the operand that its region has now."""
     region = node.operands[1]
     return node.replace(operands=(region.children[node.place], region))
 

@@ -220,7 +220,7 @@ def _edge(node: Node, axis: int, widths: Widths) -> Margins:
 
 
 def _mirrored(skipped: int) -> Repeat:
-    """The function that mirrors the elements at both ends; with `skipped` 1, without the ends."""
+    """The function that mirrors the elements at both ends; if `skipped` is 1, not the last ones."""
 
     def margins(node: Node, axis: int, widths: Widths) -> Margins:
         length = node.shape[axis]

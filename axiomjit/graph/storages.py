@@ -51,7 +51,7 @@ from axiomjit.symbolic.index_maps import (
 from axiomjit.views.descriptions import row_major_strides
 
 _lock: Final = new_lock()
-"""The lock for making a next version, so that the write of no thread is lost."""
+"""The lock held while a next version is made, so that no thread's write is lost."""
 
 
 class VersionedStorage:

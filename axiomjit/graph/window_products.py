@@ -251,7 +251,7 @@ class _Block:
 
 
 def _narrow(spans: dict[int, Span], condition: BoundCondition, place: dict[int, int]) -> None:
-    """Narrow the span of the label that has no position yet; a condition has at most one."""
+    """Narrow the span of the label that has no position yet; a condition has one or none."""
     terms, low, high = condition
     rest = sum(c * place[k] for k, c in terms if k in place)
     free = [(k, c) for k, c in terms if k not in place]
