@@ -238,7 +238,7 @@ def einsum(
         combine: "mul", "add", "sub" or "div", from left to right, or "where" of three operands.
         reduce: "sum", "max", "min", "prod", "mean", "logsumexp", or an Accumulator, which gets
             elements in the order in which labels first appear, the result's labels first.
-        sizes: The size of each label; the number of elements or list of sizes of a row variable.
+        sizes: The size of each label; the number of elements or the sizes of a row variable.
         capture: `Size` objects to bind to the labels and row variables with their names.
         use_padding: True if windows written with a plain `+` may reach outside the operand.
         broadcast: True if the axes of a row variable stretch between operands, like NumPy's

@@ -175,7 +175,7 @@ arange_like: Final = Fetch("arange_like", _counted)
 
 
 def source_of(value: Any, asked: str) -> tuple[Source, tuple[Dim, ...] | None]:
-    """The source of a leaf's values, and the shape of an array; None as the shape of other values.
+    """The source of a leaf's values, and the shape of an array, which is None for other values.
 
     Raises:
         GraphTypeError: the value cannot be an operand.

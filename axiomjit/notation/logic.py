@@ -109,7 +109,10 @@ class Transpose(Logic):
 
 
 class BatchSlice(Logic):
-    """The rule of `x[i]`, which removes the first batch axis, of known `range` or `least` size."""
+    """The rule of `x[i]`, which removes the first batch axis.
+
+    This axis has the length `range`, if that is known, and at least the length `least`.
+    """
 
     range: int | None = None
     least: int = 0

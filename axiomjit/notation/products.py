@@ -138,7 +138,7 @@ def _outer(function: Affine) -> tuple[tuple[int, Dim], tuple[int, Dim]]:
 
 
 def _is_merged(to: Projections, d: int) -> bool:
-    """True if a dimension enumerates two iterators: an inner one that covers each outer step."""
+    """True if a dimension enumerates two iterators: the inner covers a step of the outer one."""
     function = to.written[d]
     if len(function.terms) != 2 or function.offset.constant != 0 or not _is_alone(to, d):
         return False
@@ -391,7 +391,7 @@ class _Emission:
         return fold_left(apply, values)
 
     def _inside_mask(self) -> Node | None:
-        """A mask of the points at which no operand is read outside; None if all points are so."""
+        """A mask of the points at which no operand is read outside; None if this is every point."""
         found: Node | None = None
         for k, margins in enumerate(self.margins):
             if not margins:

@@ -190,10 +190,10 @@ def _known(shape: Shape) -> Rows:
 class ShapedTensor(ArrayValue["ShapedTensor"], Shaped):
     """A tensor with batch, input and output axes; its shape may be partly inferred.
 
-    `tensor` and operations on such tensors make it. `x @ y` contracts the input axes of x with the
-    output axes of y, `x.T` swaps input and output axes, and `x[i]` is a part along the leading
-    batch axis. Other operators and NumPy's elementwise functions are pointwise. `np.asarray(x)`
-    returns the values.
+    `tensor` makes shaped tensors, and operations on shaped tensors make others. `x @ y` contracts
+    the input axes of x with the output axes of y, `x.T` swaps input and output axes, and `x[i]` is
+    a part along the leading batch axis. Other operators and NumPy's elementwise functions are
+    pointwise. `np.asarray(x)` returns the values.
     """
 
     __slots__ = ("__weakref__",)
