@@ -81,7 +81,7 @@ def _references(value: object) -> int:
 
 
 def _references_of_one() -> int:
-    """The number of references to an object in one variable, as a property's setter counts them."""
+    """The number of references that a property's setter counts for an object in one variable."""
     found = []
 
     class Probe:
@@ -102,7 +102,7 @@ def _views_of(root: Handle) -> list[ViewOf]:
 
 
 def _change_layout(handle: Any, array: Any, may_have_views: bool) -> None:
-    """Make a handle represent another array of its memory, and its views the old array."""
+    """Make a handle represent another array of its memory; views then refer to the old array."""
     root = handle.root()
     if may_have_views and (views := _views_of(root)):
         old = made(handle._array, handle._link)
@@ -244,7 +244,7 @@ def _base(self: Any) -> Any:
 
 
 def _ctypes(self: Any) -> Any:
-    """The addresses that `ctypes` needs; from then on the memory counts as shared."""
+    """The addresses that `ctypes` needs; after that, the memory counts as shared."""
     found = handed_out(self).ctypes
     let_escape(self.root())
     found._arr = self  # pointers keep the lazy array alive
@@ -277,7 +277,7 @@ def _set_device(self: Any, device: Any) -> None:
 
 
 def _size_in_memory(self: Any) -> int:
-    """The size of the handle in bytes, with its layout; with its elements unless it is a view."""
+    """The number of bytes of the handle and its layout, and of the elements unless it is a view."""
     own = self.nbytes if self.root() is self else 0
     return int(object.__sizeof__(self) + 16 * self.ndim + own)
 
@@ -323,7 +323,7 @@ def _buffer(self: Any, flags: int, /) -> memoryview:
 
 
 def _of_arrays(get: Callable[[Any], Any]) -> property:
-    """A property that numbers do not have."""
+    """A property that lazy arrays have and lazy numbers lack."""
 
     def found(self: Any) -> Any:
         if _is_number(self):

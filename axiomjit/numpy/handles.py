@@ -17,7 +17,7 @@ ViewCall = tuple[Operation, Sequence[Any], Mapping[str, Any]]
 
 
 _MIN_DROPPED: Final = 64
-"""The number of links of views from which on links of freed views are dropped."""
+"""From this number of links of views on, the links of freed views are dropped."""
 
 
 class ViewOf:

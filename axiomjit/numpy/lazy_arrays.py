@@ -397,7 +397,7 @@ def made(array: Any, link: Any) -> LazyArray:
 
 
 def wrap(array: Any, is_shared: bool = False) -> Any:
-    """A lazy array for a new NumPy array; a small array, or one of another type, is unchanged."""
+    """A lazy array for a new NumPy array; small arrays and arrays of other types are unchanged."""
     if type(array) is not np.ndarray or not is_lazy_type(array.dtype):
         return array
     if array.size < config.lazy_from:

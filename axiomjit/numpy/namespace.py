@@ -184,7 +184,10 @@ def _argsort(
 
 
 def _reversed(a: Any, axis: int | None) -> tuple[Any, int]:
-    """The reversed array, and the reversed axis; its sort keeps equal elements in order."""
+    """The array reversed along an axis, and the axis.
+
+    A descending sort sorts the reversed array, so that equal elements keep their order.
+    """
     array = np.asanyarray(a) if type(a) is not LazyArray else a
     if axis is None:
         array, axis = array.ravel(), 0
@@ -269,8 +272,8 @@ _TABLE: Final[dict[Callable[[Function], Function], str]] = {
 def like(function: Any, made: Function, module: str) -> Function:
     """Our version of a NumPy function, with NumPy's name and documentation, in our module.
 
-    In compiled functions the call is NumPy's. As an attribute of a class, our version is a method
-    only if NumPy's function is.
+    In a compiled function, the call becomes a call of NumPy's function. As an attribute of a class,
+    our version is a method only if NumPy's function is.
     """
     found: Any = functools.wraps(function)(made)
     found.__module__, found.__qualname__, found.stands_for = module, found.__name__, function

@@ -33,11 +33,11 @@ from axiomjit.numpy.statements import Writer
 from axiomjit.runtime.memory.allocation import with_recycling
 
 COMPILE_S: Final = 0.05
-"""The seconds to compile a segment, without those for its statements."""
+"""The number of seconds to compile a segment, without the seconds for its statements."""
 STATEMENT_S: Final = 0.004
-"""The seconds to trace, lower and compile one statement."""
+"""The number of seconds to trace, lower and compile one statement."""
 LOWER_S: Final = 0.001
-"""The seconds to trace and lower one statement."""
+"""The number of seconds to trace and lower one statement."""
 MAX_PROGRAMS: Final = 2000
 FILE_NAME: Final = "<axiomjit.numpy segment>"
 
@@ -220,7 +220,7 @@ def _without_overlap(array: Any, written: Sequence[Any]) -> Any:
 
 
 class _NumPyFunctions:
-    """NumPy's functions; those with other bits in kernels run as kernels."""
+    """NumPy's functions for segments; a function with other bits in kernels runs as a kernel."""
 
     dtype = np.dtype
 

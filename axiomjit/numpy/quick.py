@@ -126,7 +126,7 @@ def binary(kind: type, name: str, general: Method) -> Method:
 
 
 def reflected(general: Method) -> Method:
-    """The operator of another operand, in front, and a lazy array."""
+    """The fast version of a reflected operator, such as `__radd__`, of a lazy array."""
 
     def operator(self: Any, other: Any) -> Any:
         return _slowly(general, self, other)
@@ -160,7 +160,7 @@ def in_place(kind: type, name: str, general: Method) -> Method:
 
 
 def _index_key(index: Any) -> Any:
-    """The key, as from `encoded`, of an index with positions and slices; None for others."""
+    """The key that `encoded` gives an index of positions and slices; None for any other index."""
     of = type(index)
     if of is slice:
         start, stop, step = index.start, index.stop, index.step
