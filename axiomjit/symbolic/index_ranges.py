@@ -210,7 +210,10 @@ def is_open(left: Dim, right: Dim) -> bool:
 
 
 def wrapped(position: Dim, length: Dim) -> Dim:
-    """A position with the length added if it is negative; minima and maxima where trips differ."""
+    """The position, plus the length if the position is negative.
+
+    If the sign may differ between trips, the result contains a minimum and a maximum.
+    """
     try:
         return position + length if position < 0 else position
     except UndecidedError:
@@ -265,9 +268,9 @@ def _affine_pieces(length: Dim, symbol: Symbol) -> list[Dim]:
 
 
 MAX_ENDS: Final = 64
-"""The most combinations of ends of ranges at which a distance is computed."""
+"""The largest number of combinations of ends of ranges at which a distance is computed."""
 LATER: Final = Symbol("later", INDEX)
-"""The number of trips from one access to the other."""
+"""The symbol for the number of trips from one access to the other."""
 
 
 class Access(Record):

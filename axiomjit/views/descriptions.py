@@ -5,8 +5,8 @@ programs, symbolic. The shape, dtype and layout of a view are derived when its d
 an unknown layout is None. Each index of a complex view selects a tensor and an element of it.
 
 In a dense layout, the linear index is the offset plus the sum of strides times indices, in
-elements. Sizes are the allocated lengths, at least those of the shape; elements beyond the shape
-are alignment padding and never accessed.
+elements. Sizes are the allocated lengths, which are at least the lengths of the shape; elements
+beyond the shape are alignment padding and never accessed.
 """
 
 from __future__ import annotations
@@ -240,7 +240,8 @@ class BroadcastTensorDescription(SimpleTensorViewDescription):
         """Describe the view.
 
         Raises:
-            GraphValueError: the shape without added lengths of 1 is not the base's.
+            GraphValueError: the shape without the added lengths of 1 differs from the shape of the
+                base.
         """
         broadcast_shape = tuple(broadcast_shape)
         rest = list(enumerate(base_tensor.lengths))
@@ -281,7 +282,8 @@ class FlattenTensorDescription(SimpleTensorViewDescription):
         """Describe the view.
 
         Raises:
-            GraphValueError: the lengths, with those in tuples, are not the base's.
+            GraphValueError: the lengths, including the lengths in tuples, differ from the lengths
+                of the base.
         """
         shape = tuple(shape)
         groups = [n if isinstance(n, tuple) else (n,) for n in shape]
