@@ -194,11 +194,11 @@ def replacement(function: Any) -> Maker | None:
 
 
 def _seed(*args: Any, **kwargs: Any) -> Any:
-    """Do `np.random.seed`."""
+    """Perform a call of `np.random.seed`."""
     return generator_for(np.random.mtrand._rand).seed(*args, **kwargs)
 
 
 def _default_rng(seed: Any = None) -> Any:
-    """Do `np.random.default_rng`; without a seed, the numbers differ from call to call."""
+    """Perform a call of `np.random.default_rng`; without a seed, numbers differ in each call."""
     generator = np.random.default_rng(known_numbers(seed))
     return generator if seed is not None or current() is None else generator_for(generator)

@@ -2,8 +2,8 @@
 
 A function is first called with small arrays of different lengths and values. The lengths of its
 results are inferred from these calls as functions of the lengths of its operands. If that fails,
-the function is called once with the values of the traced call, and the lengths of those results are
-used. The program compares the shapes and dtypes of the results in each call.
+the function is called once with the values of the traced call, and the lengths of the results of
+this call are used. The program compares the shapes and dtypes of the results in each call.
 """
 
 from __future__ import annotations
@@ -67,11 +67,11 @@ PROBES: Final = 4
 ATTEMPTS: Final = 24
 SHORTEST: Final = 5
 LONGEST: Final = 24
-"""Small arrays have lengths of SHORTEST to LONGEST - 1; shorter ones could equal constants."""
+"""Small arrays have lengths of SHORTEST to LONGEST - 1; shorter lengths could equal constants."""
 MOST_ELEMENTS: Final = 2**22
-"""The most elements of an array in a probe with small lengths."""
+"""The largest number of elements of an array in a probe with small lengths."""
 MOST_NOW: Final = 2**20
-"""The most elements of an array in the probe with the lengths of the traced call."""
+"""The largest number of elements of an array in the probe with the lengths of the traced call."""
 NUMBERS: Final = (bool, int, float, complex)
 
 
@@ -114,7 +114,7 @@ def _needs_given(call: ExternalCall, operands: Sequence[Node]) -> bool:
 
 
 _lock: Final = new_lock()
-"""Held while a function is tried: the filters of warnings belong to all threads."""
+"""The lock held while a function is tried, since the filters of warnings belong to all threads."""
 
 
 @contextmanager
@@ -287,8 +287,8 @@ def _now(leaf: Any) -> object:
 def _probe_operands(name: str, operands: Sequence[Node], are_needed: bool) -> list[Array]:
     """The operands' values in this call; similar values if they are not known and not needed.
 
-    The values of random numbers, and of arrays whose lengths are not the assumed ones, are not
-    known.
+    The values of random numbers, and of arrays whose lengths differ from the assumed lengths, are
+    not known.
 
     Raises:
         UnsupportedError: a length of an operand is not known, or a value is needed and not known.
@@ -504,7 +504,8 @@ def call_on_copies(
 
     Raises:
         UnsupportedError: an overwritten array is an argument of the traced function, or from
-            outside it; two arguments share memory that is written; or as `call_externally`.
+            outside it; two arguments share memory that is written; or `call_externally` raises this
+            error.
     """
     if not may_be_external(function):
         raise unsupported(name, map(node_of, args))

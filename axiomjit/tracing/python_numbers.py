@@ -43,7 +43,7 @@ def number_of_trip(value: Dim) -> Tracer:
 
 
 def _holds(truth: Node) -> bool | None:
-    """The truth of a computed value in this call; in a loop or branch a check requires True."""
+    """The truth of a computed value in this call; in a loop or branch, True, which is checked."""
     following = current()
     if following is None or following.region is None:
         return asked_truth(truth)
@@ -96,8 +96,8 @@ def rounded(value: Tracer, function: np.ufunc) -> Any:
 def extreme(sign: str, values: Sequence[Any]) -> Any:
     """`max(values)` or `min(values)` of numbers of one type; None if the type is not known.
 
-    In the body of a region, some numbers may be Python's and others NumPy's, of one dtype; then the
-    result is NumPy's.
+    In the body of a region, some numbers may be Python numbers and others NumPy numbers, of one
+    dtype; the result is then a NumPy number.
     """
     following = current()
     region = None if following is None else following.region

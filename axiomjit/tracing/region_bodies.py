@@ -340,7 +340,7 @@ def applied(name: str, *operands: Node) -> Node:
 
 
 def all_true(*truths: Node) -> Node:
-    """The truth that all given truths hold."""
+    """A truth value that is True if all given truth values are True."""
     found = Scalar(BOOL, np.bool_(True), False) if not truths else truths[0]
     for one in truths[1:]:
         found = applied("logical_and", found, one)

@@ -19,7 +19,7 @@ from axiomjit.tracing.region_bodies import UNBOUND
 from axiomjit.tracing.tracer import Tracer
 
 MOST_TRIPS: Final = 4
-"""The most trips of a body that are followed in sequence as one trip."""
+"""The largest number of trips of a body that are followed in sequence as one trip."""
 
 
 class NamesSwapped(RegionRefused):
@@ -151,7 +151,7 @@ def trace_while_in_turns(
         return made
 
     def from_turn(turn: int, values: Sequence[Any]) -> tuple[Any, ...]:
-        """The values after trip number `turn` and later trips, each array at its first name."""
+        """The values after trip `turn` and the later trips; each array has its first name again."""
         made = named(body(UNBOUND, *named(values, turn)), found.trips - turn - 1)
         turn += 1
         if turn == found.trips:

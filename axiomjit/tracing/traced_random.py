@@ -37,7 +37,7 @@ from axiomjit.tracing.writes import write_item
 DRAW_WEIGHT: Final = 8
 """The cost of one random number, in additions."""
 TRIED: Final = 4096
-"""The most numbers that are drawn while tracing to infer the dtype of a draw."""
+"""The largest number of values that are drawn while tracing to infer the dtype of a draw."""
 WITH_SIZES: Final = {"rand": "random_sample", "randn": "standard_normal"}
 """For each legacy function whose arguments are lengths, the function that takes them as `size`."""
 

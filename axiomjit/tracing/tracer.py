@@ -99,7 +99,7 @@ KEEPERS: Final = frozenset(
 FOLDS: Final[Mapping[str, Mapping[np.ufunc, Rule]]] = {
     **{"reduce": REDUCTIONS, "accumulate": SCANS, "reduceat": REDUCEATS}
 }
-"""The rules of those ufunc methods that fold, by the method's name and the ufunc."""
+"""The rules of the ufunc methods that are folds, by the method's name and the ufunc."""
 
 
 class Tracer(WithoutValues, TracedOperators):

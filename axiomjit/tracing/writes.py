@@ -204,7 +204,7 @@ def scatter_item(
     With `combine` each value is combined with the old element, in the value's dtype.
 
     Raises:
-        As `write_item`.
+        The errors of `write_item`.
     """
     whole, views = (seen, []) if combine is not None else _behind_part(seen)
     base = _place(storage, whole, ITEM)
@@ -284,7 +284,7 @@ def copy_to(dst: Any, src: object, casting: Any = "same_kind", where: object = T
     """Do `np.copyto(dst, src, casting, where)`.
 
     Raises:
-        As `store_result`.
+        The errors of `store_result`.
     """
     value = builder.as_node(node_of(src), "copyto")
     mask = None if where is True else builder.as_node(node_of(where), "copyto")
@@ -405,7 +405,7 @@ def ufunc_at(ufunc: np.ufunc, a: Any, indices: Any, *operands: Any) -> None:
     Raises:
         UnsupportedError: no compiled loop computes the ufunc element by element.
         NeedsValuesError: the array is from outside the function.
-        As `set_item`.
+        The errors of `set_item`.
     """
     asked = f"numpy.{ufunc.__name__}.at"
     storage, seen = _memory(a, asked)
@@ -471,7 +471,7 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: OneAxis = None) ->
     """Do `np.put_along_axis`.
 
     Raises:
-        As `put`, and NumPy's errors for shapes that do not fit.
+        The errors of `put`, and NumPy's errors for shapes that do not fit.
     """
     positions = builder.as_node(node_of(indices), "put_along_axis")
     if axis is None:
