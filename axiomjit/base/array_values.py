@@ -111,7 +111,7 @@ def _prefix(name: str) -> Callable[[ArrayValue[Result]], Result]:
 
 
 class _OfClass:
-    """A method that attribute lookup finds on the class, as NumPy looks it up, not on instances."""
+    """A method that is found on the class, where NumPy looks, but not on instances."""
 
     def __init__(self, name: str, method: Callable[..., Any]) -> None:
         self._name, self._method = name, method

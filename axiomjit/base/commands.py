@@ -29,8 +29,8 @@ def run_command(parser: argparse.ArgumentParser, argv: Sequence[str] | None) -> 
         argv: The arguments after the program's name; None for the arguments of the process.
 
     Returns:
-        0 when done, 2 for wrong usage or an unusable file, 1 for a defect of axiomjit or a closed
-        output pipe, 130 when interrupted.
+        0 if the command is done, 2 for wrong usage or an unusable file, 1 for a defect of axiomjit
+        or a closed output pipe, 130 when interrupted.
     """
     for stream in (sys.stdout, sys.stderr):  # so that file names can be printed in any locale
         if hasattr(stream, "reconfigure"):

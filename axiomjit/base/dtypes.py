@@ -204,7 +204,7 @@ def wanted_dtype(dtype: DType, asked: str, where: str | None = None) -> DType:
 
 
 def named(dtype: DTypeLike, asked: str, where: str | None = None) -> DType:
-    """The dtype for a name, type or dtype, in native byte order.
+    """The dtype that a name, a type or a dtype means, in native byte order.
 
     Raises:
         GraphTypeError: NumPy knows no such dtype, or elements of this dtype cannot be compiled.

@@ -121,7 +121,7 @@ class NotNowError(Exception):
 
 
 def why_not_compile() -> str | None:
-    """The reason why this thread must not compile now; None if it may."""
+    """The reason why this thread must not compile now; None if the thread may compile."""
     if _Process.interrupted_work:
         return "the process was forked while its parent compiled in another thread"
     if is_held_here(FORKS_WAIT.lock) or _compiles_elsewhere():
@@ -234,7 +234,7 @@ def lazy_import(*modules: str) -> Any:
 
 
 def imported(module: str) -> Any:
-    """Return a module if it is imported, else None, also while another thread imports it.
+    """Return a module if its import is complete, None if it is missing or being imported.
 
     `sys.modules` may hold a half-imported module, without all its names.
     """

@@ -20,7 +20,7 @@ R = TypeVar("R")
 Tables = tuple[Any, ...]
 """Addresses of guard tables, each followed by the objects that its table keeps alive."""
 ALWAYS_UNTIL = 16
-"""Number of misses up to which a native entry may be built after each miss."""
+"""The number of misses up to which a native entry may be built after each miss."""
 THEN_EVERY = 64
 """After ALWAYS_UNTIL misses, a native entry is built only on every 64th miss."""
 

@@ -194,8 +194,8 @@ READERS: Final = {".npy": _read_arrays, ".npz": _read_arrays, ".csv": _read_text
 def _fitted_columns(columns: Columns, names: Sequence[str], path: Path) -> list[Array]:
     """A column for each parameter, without rows that have a missing value in one of these columns.
 
-    If there are two parameters and a single column, it is used twice: without its first row, and
-    without its last row.
+    If there are two parameters and a single column, the column is used twice: without its first
+    row, and without its last row.
     """
     rows, count = len(next(iter(columns.values()))), len(names)
     has = amount(len(columns), "numeric column")

@@ -140,7 +140,7 @@ class _SpawnLoader(SourceFileLoader):
         self._finder = finder
 
     def exec_module(self, module: ModuleType) -> None:
-        """Run the module, then let it rebind NumPy in spawned processes."""
+        """Run the module, then let the module rebind NumPy in spawned processes."""
         super().exec_module(module)
         self._finder.rebind_spawned(module)
 
@@ -176,7 +176,7 @@ def main(words: Sequence[str]) -> int:
 
 
 def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Split a command line into our options with the program, and the program's own arguments."""
+    """Split a command line into the command's options with the program, and the program's own."""
     at = 0
     while at < len(words) and words[at].startswith("-") and words[at] != "-":
         if words[at] == "-m":

@@ -41,7 +41,7 @@ def watcher() -> Watcher | None:
     """The watcher that prints to stderr the stages named in `config.show`; None if none is named.
 
     Raises:
-        GraphValueError: a name is neither a form nor a pass.
+        GraphValueError: a name is neither a stage nor a pass.
     """
     asked = frozenset(config.show)
     unknown = sorted(asked.difference(STAGE_NAMES, PASS_NAMES))
