@@ -36,7 +36,7 @@ from axiomjit.numpy_rules.table import FUNCTIONS
 
 
 class TracedNumber(ArrayValue[Any], TracedValue):
-    """Stands for a number while a function of numbers is traced."""
+    """A stand-in for a number while a function of numbers is traced."""
 
     __slots__ = ("defers", "node")
     __array_priority__ = 2000
@@ -105,7 +105,7 @@ class TracedNumber(ArrayValue[Any], TracedValue):
 
 
 class RefusedNumber(TracedNumber):
-    """Stands for a number that NumPy cannot compute for the operands' dtypes."""
+    """A stand-in for a number that NumPy cannot compute for the operands' dtypes."""
 
     __slots__ = ("error",)
 
@@ -173,11 +173,11 @@ def trace_scalars(
     asked: str,
     wanted: int | None = None,
 ) -> tuple[tuple[Node, ...], bool]:
-    """The graph of scalars of a function, and True if it returned a tuple.
+    """The graph of scalars of a function, and True if the function returned a tuple.
 
     Args:
         function: A function of numbers, which is called once.
-        given: For each argument the dtypes of its numbers.
+        given: For each argument, the dtypes of the numbers in the argument.
         grouped: True if each argument is a tuple of numbers, False if it is a single number.
         asked: The text of the traced function, for errors.
         wanted: The index of the only result that is used; by default all results are used. Unused
@@ -240,20 +240,21 @@ class Accumulator:
     Args:
         init: A number, or a tuple of numbers for a state of several values; None to start from the
             first element, so that an empty reduction is an error.
-        combine: Takes two states and returns one; it must be associative. States are numbers, or
-            tuples of numbers if `init` (or, without `init`, the result of `lift`) is a tuple.
+        combine: Takes two states and returns one state; the function must be associative. States
+            are numbers, or tuples of numbers if `init` (or, without `init`, the result of `lift`)
+            is a tuple.
         lift: Takes an element of each operand and returns a state; by default the elements
             themselves are the state.
         final: Takes a state and returns the result, a number or a tuple of numbers; by default the
             state is the result.
-        commutative: True if the order of elements does not matter. If it matters, elements are
-            combined in lexicographic order of the listed axes.
+        commutative: True if the order of elements does not matter. If the order matters, elements
+            are combined in lexicographic order of the listed axes.
         has_identity: True if combining a state with `init` changes nothing, so that `init` may be
             used more than once.
         pullback: The adjoint of `combine` for gradients. By default, and always for folds by
-            groups, it is derived from `combine`. The pullback takes the cotangent of the combined
-            state, the combined state and both operands of `combine`, and returns the cotangents of
-            these operands. The pullback is linear in its first argument.
+            groups, the pullback is derived from `combine`. The pullback takes the cotangent of the
+            combined state, the combined state and both operands of `combine`, and returns the
+            cotangents of these operands. The pullback is linear in its first argument.
 
     The functions are traced once per combination of dtypes; they may use operators, NumPy's ufuncs
     and `np.where`. dtypes follow NumPy: a state has the dtype of the lifted elements, or a wider

@@ -59,14 +59,14 @@ def fold(
             `numpy.cumsum` does. Several axes are scanned in the order of a reduction.
         by: Labels: an array of integers (with axes, for tensors and named arrays) that has the
             number of a group for each position along the axes. Elements labelled -1 are left out.
-        groups: With `by`, the number of groups; for tensors and named arrays also the axis of the
+        groups: With `by`, the number of groups or, for tensors and named arrays, the axis of the
             groups.
 
     Returns:
         A value of the same kind as the operands, without the reduced axes (unless `running`). If
         the accumulator's result is a tuple, a tuple of values is returned. With `by`, the axis of
-        the groups replaces the first reduced axis; in a DataArray it is named after the labels, or
-        "group". A group without elements gives the result of a reduction without elements. If that
+        the groups, in a DataArray named after the labels or "group", replaces the first reduced
+        axis. A group without elements gives the result of a reduction without elements. If that
         reduction is an error, the group gives NaN; for integers, max gives the least value of the
         dtype, min the greatest value, argmax and argmin -1, and a user's accumulator 0.
 
@@ -244,7 +244,7 @@ class ArrayFold(ArrayFunction):
         return _folded(self._acc, folding, self._running)
 
     def names(self, count: int) -> list[str]:
-        """The names of `count` arguments, for errors; with groups, the last one is `by`."""
+        """The names of `count` arguments, for errors; with groups, the last name is `by`."""
         named = super().names(count)
         return named if self._groups is None else [*named[:-1], "by"]
 

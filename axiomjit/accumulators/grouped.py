@@ -105,7 +105,7 @@ class Groups:
             self.cells = elementwise(WHERE, _op("less", wide, ZERO), count, wide)
 
     def _checked_count(self, labels: Node, wide: Node) -> Node | None:
-        """The number of groups, computed after labels are checked; None if no label is -1."""
+        """The number of groups, computed after labels are checked; None if no label can be -1."""
         known = self.count.constant
         array = labels.array if isinstance(labels, Constant) else None
         if known is not None and array is not None and array.size and _is_frozen(array):
@@ -141,7 +141,7 @@ class Groups:
         return tuple(index)
 
     def spread(self, folded: Node) -> Node:
-        """An array with the result of its group for each element."""
+        """An array that holds, for each element, the result of the element's group."""
         here = tuple(map(iterator, self.axes))
         lengths = [self.count + 1]
         return gather(folded, self._target, [(self.cells, here)], self.shape, lengths)

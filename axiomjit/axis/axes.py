@@ -1,8 +1,8 @@
 """Lists of axes: one axis for each dimension of a tensor, with operators of lists and of sets.
 
 Functions with an `axis` argument find an axis here by its name, and pair the axes of operands.
-Requirements on lengths of axes are checked at once or, if a length is unknown, at a call; they are
-stored in a table by node, not in the node, like the origins of nodes.
+Requirements on lengths of axes are checked at once or, if a length is unknown, at a call; like the
+origins of nodes, the requirements are stored in a table by node, not in the node.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ AxisName = Axis | str
 
 
 def axis_of(own: Iterable[Axis], given: object, asked: str) -> Axis:
-    """The axis of a tensor that the user gives as an Axis or by its name.
+    """The axis that the user gives, as an Axis or by name, among the axes of a tensor.
 
     Raises:
         AxesError: the tensor has no such axis, or several axes have the given name.
@@ -358,7 +358,7 @@ def _axis_of_item(axis: object) -> Axis:
 
 
 def axes_of(own: Axes, given: AxesOf, asked: str) -> Axes:
-    """The axes of a tensor that the user gives as Axis or by name, one or a list.
+    """The axes that the user gives, as Axis or by name, one or a list, among a tensor's axes.
 
     Args:
         own: The axes of the tensor.
@@ -425,7 +425,7 @@ def _axis_at(own: Axes, one: object, asked: str) -> object:
 def by_axis(
     own: Axes, given: Mapping[AxisName, T], asked: str, others: Iterable[Axis] = ()
 ) -> dict[Axis, T]:
-    """The dictionary `given` with axes of a tensor as keys in place of their names.
+    """The dictionary `given`, in which axes of a tensor replace the names of axes as keys.
 
     Args:
         own: The axes of the tensor.

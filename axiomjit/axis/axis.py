@@ -45,7 +45,7 @@ class AxisRole(_Tag):
 class AxisClass(_Tag):
     """A tag for axes of one kind but any length, e.g. the channels of all layers.
 
-    `make_axis_class` makes it. Elementwise operations pair axes of one class and equal length
+    `make_axis_class` makes a class. Elementwise operations pair axes of one class and equal length
     (ngraph tensors, "Axes").
     """
 
@@ -237,7 +237,7 @@ class Axis:
 
     @property
     def primary(self) -> Axis:
-        """The axis at offset 0 from which this axis is derived; itself at offset 0."""
+        """The axis at offset 0 from which this axis is derived; at offset 0, this axis itself."""
         source = self._source
         return self if source is None or source.primary is None else source.primary
 
@@ -342,8 +342,8 @@ def make_axis(
 
     Args:
         length: The number of positions; may be assigned later as `axis.length`.
-        name: The name, by which functions of a tensor find the axis; messages show it. Axes with
-            equal names are different axes: operations do not pair them.
+        name: The name, by which functions of a tensor find the axis; messages show the name. Axes
+            with equal names are different axes: operations do not pair them.
         roles: Tags made by `make_axis_role`; axes with a common role are still different axes.
         docstring: The meaning of the axis.
         axis_class: A class made by `make_axis_class`; by default a new class. Elementwise

@@ -39,7 +39,7 @@ _PRIMITIVE_OF: Final[dict[np.ufunc, Primitive]] = {
 
 
 def paired(tensors: Sequence[Tensor], asked: str) -> tuple[Axes, list[Axes]]:
-    """The axes of an elementwise result, and for each operand the axes of the result that it has.
+    """The result's axes of an elementwise operation, and each operand's axes among these axes.
 
     Raises:
         AxesError: axes of one class could be paired in several ways, or the operands have no common
@@ -150,7 +150,7 @@ def astype(x: Operand, dtype: DTypeLike) -> Tensor:
     """The tensor with elements converted to another dtype, as by NumPy's `astype`.
 
     Returns:
-        A tensor with the axes of x; x itself if it has the dtype.
+        A tensor with the axes of x; x itself if x has the dtype.
 
     Raises:
         GraphTypeError: elements of this dtype cannot be compiled, or x is neither a tensor nor a
@@ -168,7 +168,7 @@ def where(condition: Operand, x: Operand, y: Operand) -> Tensor:
     """The elements of x where the condition holds, and those of y elsewhere.
 
     Returns:
-        A tensor with the axes of `condition`, x and y, combined in this order as `add` does.
+        A tensor with the axes of `condition`, x and y, which are paired in this order, as by `add`.
 
     Raises:
         AxesError: axes of one class could be paired in several ways, or the operands have no common
@@ -187,7 +187,7 @@ def clip(x: Operand, low: Operand | None, high: Operand | None) -> Tensor:
     """The elements of x limited to the range from `low` to `high`; None sets no limit.
 
     Returns:
-        A tensor with the axes of x and of the limits, combined in this order as `add` does.
+        A tensor with the axes of x and of the limits, which are paired in this order, as by `add`.
 
     Raises:
         AxesError: axes of one class could be paired in several ways, or the operands have no common

@@ -51,9 +51,10 @@ class Slide(SlidingWindow):
 
 
 def by_sliding_axis(inputs: Axes, windows: Axes, setting: Any, asked: str) -> Any:
-    """A setting of a sliding window, with axes in place of names if it is a dictionary.
+    """A setting of a sliding window; if it is a dictionary, axes replace the names of axes.
 
-    A name means an axis of the input or, if no axis of the input has it, an axis of a window.
+    A name means an axis of the input or, if no axis of the input has this name, an axis of a
+    window.
 
     Raises:
         AxesError: a key is an axis neither of the input nor of a window, or several axes have the
@@ -239,7 +240,7 @@ def _convolved(
 
 
 def _filter_pairs(inputs: Axes, own: Axes, named: set[Axis], asked: str) -> tuple[Pairs, Pairs]:
-    """The axis of x for each contracted axis of the filter, and for each sliding axis of it."""
+    """The axes of x that are paired with the contracted and with the sliding axes of the filter."""
     met: Pairs = {axis: axis for axis in own if axis in inputs}
     slid: Pairs = {}
     free = inputs - met
@@ -290,7 +291,7 @@ def _equal(one: Axis, other: Axis, asked: str) -> bool:
 
 
 def _places(slides: list[Slide]) -> Pairs:
-    """For each sliding axis, the new axis with one element per position of the window."""
+    """For each sliding axis, a new axis with one element for each position of the window."""
     return {one.axis: derived_axis(one.axis, one.places, one.roots) for one in slides}
 
 

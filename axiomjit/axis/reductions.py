@@ -172,7 +172,8 @@ def variance(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None)
     """The variance over axes; arguments and errors are those of `sum`.
 
     Returns:
-        A tensor with the remaining axes and the dtype of `mean`, without the imaginary part.
+        A tensor with the remaining axes and the dtype of `mean`, or of its real part if the dtype
+        is complex.
     """
     return _reduce("variance", x, reduction_axes, out_axes)
 

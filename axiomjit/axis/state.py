@@ -66,7 +66,7 @@ def variable(
         layout: The layout: "C", "F" or a Layout with sizes of at least the lengths. Padding is
             never read or written. By default the first computation that uses the variable chooses
             the layout, which then remains: the order of axes that the computation reads fastest, or
-            "C" if it writes the variable.
+            "C" if the computation writes the variable.
 
     Returns:
         A tensor with these axes (ngraph tensors, "Tensors").
@@ -74,9 +74,9 @@ def variable(
     Raises:
         AxesError: an axis is listed twice.
         GraphTypeError: elements of this dtype cannot be compiled, or the initial value cannot be
-            converted to it.
+            converted to this dtype.
         GraphValueError: the layout does not fit the axes, or the initial value has another shape.
-            If a length is unknown or a function makes the initial value, this is checked at first
+            If a length is unknown or a function makes the initial value, the check happens at first
             use.
     """
     where = user_location()
@@ -204,8 +204,8 @@ def assign(lvalue: Tensor, rvalue: Operand) -> Tensor:
         rvalue: The value, broadcast to the axes of `lvalue`; all of it is read before the write.
 
     Returns:
-        A tensor with the axes and the new values of `lvalue`. A computation writes once, even if it
-        uses this tensor several times (ngraph tensors, "Tensors").
+        A tensor with the axes and the new values of `lvalue`. A computation writes once, even if
+        the computation uses this tensor several times (ngraph tensors, "Tensors").
 
     Raises:
         AxesError: `lvalue` lacks an axis of the value.
@@ -375,8 +375,8 @@ def uniform(x: Operand, low: Operand = 0.0, high: Operand = 1.0) -> Tensor:
     """A tensor with the axes of x whose elements are random, uniformly distributed in [low, high).
 
     Args:
-        x: A tensor with the axes of the result. The result has this dtype if it is floating,
-            otherwise float64.
+        x: A tensor with the axes of the result. The result has the dtype of this tensor if the
+            dtype is floating, otherwise float64.
         low: The lower bound, a number or tensor.
         high: The upper bound, a number or tensor.
 
@@ -397,8 +397,8 @@ def normal(x: Operand, loc: Operand = 0.0, scale: Operand = 1.0) -> Tensor:
     """A tensor with the axes of x whose elements are random, normally distributed.
 
     Args:
-        x: A tensor with the axes of the result. The result has this dtype if it is floating,
-            otherwise float64.
+        x: A tensor with the axes of the result. The result has the dtype of this tensor if the
+            dtype is floating, otherwise float64.
         loc: The mean, a number or tensor.
         scale: The standard deviation, a number or tensor.
 

@@ -214,7 +214,7 @@ class VariableValues:
         """The arrays of variables; new arrays are kept for all later calls.
 
         `orders(arrays, positions)` gets the positions of new arrays without a requested layout, and
-        returns for some of them the order of dimensions in memory.
+        returns for some of these arrays the order of dimensions in memory.
         """
         with self.lock:
             new = {k: node for k, node in enumerate(nodes) if node not in self._arrays}
