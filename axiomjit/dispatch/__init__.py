@@ -2,9 +2,9 @@
 
 A call looks up, in this order: the native table of its function, the plan for the exact layout of
 its arguments (`exact_layout`, a `CompiledCall`), its signature, and the programs of that signature
-(`ProgramTable`). A missing entry is made, and a program is bound to a plan. Calls with arrays, with
-named arrays and of graphs all follow this order. Keys are made in `arguments.py`; the keys of named
-arrays need the axis language and are made in `named_calls.py`.
+(`ProgramTable`). A missing entry is made, and a program is bound to a plan. Calls with arrays,
+calls with named arrays and calls of graphs all follow this order. Keys are made in `arguments.py`;
+the keys of named arrays need the axis language and are made in `named_calls.py`.
 
 The following lists hold all state of the process that is outside graphs and functions, with the
 reason for each. A test in `tests/structure` compares the lists with the code.

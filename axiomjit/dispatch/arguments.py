@@ -48,7 +48,8 @@ _IDENTITIES: Final = (type, FunctionType, ModuleType, Enum, np.ufunc, np.ndarray
 MAX_DEPTH: Final = 12
 """The number of nesting levels whose state is in a key; deeper objects are compared by identity."""
 MAX_ENTRIES: Final = 1000
-"""The longest list, set or dict whose entries are in a key; others count by identity."""
+"""The largest length of a list, set or dict whose entries are in a key; a longer container is
+compared by identity."""
 
 
 class WeakIdentity(weakref.ref[Any]):
@@ -401,7 +402,8 @@ def _signature_error(
 ) -> TypeError | None:
     """Python's error for a call that does not fit a signature, with the function's name.
 
-    An empty function with the same parameters raises the error; None if it raises no error.
+    The error comes from a call of an empty function with the same parameters; the result is None if
+    this call succeeds.
     """
     none = inspect.Parameter.empty
     parameters = [
@@ -490,7 +492,7 @@ def whole_key(value: Any, forget: Forget | None = None) -> object:
 
 
 def swapped_dtype(values: Sequence[object]) -> object:
-    """The dtype of the first array in non-native byte order, or None."""
+    """The dtype of the first array in non-native byte order; None if there is no such array."""
     for value in values:
         if isinstance(value, Array) and not value.dtype.isnative:
             return value.dtype
@@ -498,7 +500,7 @@ def swapped_dtype(values: Sequence[object]) -> object:
 
 
 def plain_array(array: Array) -> Array:
-    """The array in a layout that kernels can read, copied only if its own layout is another.
+    """The array, or a copy in a layout that kernels can read if the array has another layout.
 
     Kernels need native byte order, alignment, and strides that are multiples of the itemsize. A
     copy has the memory order of the array, and stores repeated elements once.

@@ -32,7 +32,8 @@ from axiomjit.symbolic.dims import Dim, Symbol, evaluate
 from axiomjit.symbolic.dims import Guards as LengthGuards
 
 MAX_LAYOUTS: Final = 512
-"""The largest number of compiled calls of a function or graph; each exact layout has its own."""
+"""The largest number of compiled calls of a function or graph, which has one for each exact
+layout."""
 MAX_SIGNATURES: Final = 256
 """The largest number of signatures with programs of one function, or of all graphs together."""
 
@@ -85,7 +86,8 @@ class Integers:
     """
 
     MAX_TABLES: Final = 8
-    """The largest number of native tables per layout; each covers other ranges of integers."""
+    """The largest number of native tables per layout; each table covers other ranges of
+    integers."""
 
     def __init__(
         self, symbols: Mapping[int, Symbol], guards: LengthGuards, leaves: Mapping[int, Dim]
@@ -237,7 +239,7 @@ class ClassPrograms(list[Any]):
             values.pop(tuple(program.pins.values()), None)
 
     def candidates(self, lengths: Mapping[Symbol, int]) -> Iterator[Any]:
-        """Yield the programs whose fixed lengths have the values that they have in this call."""
+        """Yield the programs whose fixed lengths have the same values in this call."""
         for pinned, values in tuple(self._by_values.items()):
             yield from tuple(values.get(tuple(map(evaluate, pinned, repeat(lengths))), ()))
 
@@ -266,7 +268,7 @@ class ProgramTable(Table[ClassPrograms]):
     def find(
         self, key: object, lengths: Mapping[Symbol, int], build: Callable[[], AnyProgram]
     ) -> AnyProgram:
-        """The program of this signature whose guards hold; it is built if there is none.
+        """The program of this signature whose guards hold; a new program if there is none.
 
         All programs of a signature have the same Python class.
         """
@@ -354,7 +356,7 @@ def _leaf(number: int | None, value: object, results: Sequence[np.ndarray], made
 
 
 def finisher(compiled: CompiledCall) -> Callable[..., object] | None:
-    """The function that builds the return value from all results; None if it needs other values.
+    """The function that builds the return value from the results alone; None if there is none.
 
     The function gets a result that is an argument, or a view of an argument, in its final form.
     """

@@ -237,7 +237,7 @@ def check_grad(fn: Callable[..., Any], *args: Any, order: int = 1, seed: int = 0
     Args:
         fn: The function; its arguments are floats, arrays of floats, and containers of these.
         args: The arguments of the function, at a point where the function is smooth.
-        order: With 2, the second derivatives are compared, too.
+        order: If `order` is 2, the second derivatives are compared, too.
         seed: The seed of the random direction and of the random cotangents.
 
     Raises:

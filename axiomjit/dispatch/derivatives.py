@@ -79,7 +79,7 @@ Call = Callable[..., Any]
 
 
 class Marks:
-    """The copies of arguments that one gradient marks, to differentiate by them."""
+    """The copies of arguments by which one gradient differentiates."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -199,7 +199,7 @@ def _called(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
 
 class _LastError(threading.local):
-    """The error that ended the last trace of a derivative in this thread, or None."""
+    """The error that ended the last trace of a derivative in this thread; None if none did."""
 
     error: Any = None
 
@@ -211,7 +211,8 @@ class Derivative(Transform):
     """A derivative of a function, which is computed only by a trace of the function.
 
     If no program can run a call, the call is traced alone, with its own values, unless `strict` is
-    true. `takes_labels` is true if the derivative is taken by the data of labelled arrays.
+    true. `takes_labels` is true if the derivative is taken with respect to the data of labelled
+    arrays.
     """
 
     strict = False
@@ -286,7 +287,7 @@ class _Derivatives(BoundedTable[Hashable, Jitted[..., Any]]):
 
 
 def _table_of(function: Any) -> BoundedTable[Hashable, Jitted[..., Any]]:
-    """The table with the derivatives of a function, made if there is none."""
+    """The table with the derivatives of a function; a new table if there is none."""
     if not isinstance(function, FunctionType | Jitted | Transform):
         return _of_callables
     found = vars(function).get(DERIVATIVES)

@@ -1,9 +1,9 @@
 """Functions whose loops run as compiled code between exits, the branches that Python runs.
 
 `functions/exits.py` makes a copy of the function, which asks a `Trips` for compiled trips of each
-loop. A compiled loop returns the values of its names where it gets to an exit, and Python runs the
-branch with these values. All of this is decided by the numbers of trips and exits of one run, so
-that results do not depend on earlier calls.
+loop. When a compiled loop gets to an exit, it returns the values of its names, and Python runs the
+branch with these values. Only the numbers of trips and exits of the current run decide where trips
+run, so that results do not depend on earlier calls.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MANY: Final = 64
 """In a loop without an exit, Python runs this number of trips first."""
 FIRST: Final = 64
 """The largest number of trips of the first compiled call; a later call does at most twice as many
-trips as the call before. A call of many trips costs more per trip, since it must also notice
+trips as the call before. A call of many trips costs more per trip, since the call must also notice
 Ctrl-C."""
 FEW: Final = 8
 """Python runs the rest of a loop if at least this number of calls, and most calls, got to an exit
@@ -43,7 +43,7 @@ class Exits:
         self._regions: list[_Region] = []
 
     def call(self) -> Callable[..., Any] | None:
-        """The copy of the function that asks for compiled trips; None if it has no exit."""
+        """The copy of the function that asks for compiled trips; None if no exit was found."""
         found = self.found()
         return None if found is None else found.function
 
@@ -70,7 +70,7 @@ class Exits:
 
 
 class _Region:
-    """The compiled function of a loop, and the names that it takes."""
+    """The compiled function of a loop, and the names that this function takes."""
 
     def __init__(self, loop: Loop, compiled: Any, wanted: Wanted) -> None:
         self.loop, self._wanted = loop, wanted
@@ -110,11 +110,11 @@ class _Region:
 class Trips:
     """One run of a loop: trips that Python runs, and compiled trips between them.
 
-    `ready` is true if compiled trips may follow, `ran` if some were done. After compiled trips,
-    `at` is the number of the exit, 0 for no exit, and `values` has the values of the loop's names.
-    If no compiled trips were done, `item` is the item of the trip that Python runs. At the end,
-    Python does the remaining trips as a plain loop: a `for` over `rest`, or a `while` whose
-    condition also needs a true `goes_on`.
+    `ready` is true if compiled trips may follow, and `ran` is true if some were done. After
+    compiled trips, `at` is the number of the exit, 0 for no exit, and `values` has the values of
+    the loop's names. If no compiled trips were done, `item` is the item of the trip that Python
+    runs. At the end, Python does the remaining trips as a plain loop: a `for` over `rest`, or a
+    `while` whose condition also needs a true `goes_on`.
     """
 
     __slots__ = (
@@ -164,7 +164,7 @@ class Trips:
         return True
 
     def asks(self) -> bool:
-        """True if Python asks for the condition of a `while` loop, for a trip that it runs."""
+        """True if Python asks for the condition of a `while` loop, for a trip that Python runs."""
         self.ran, self.at = False, 0
         self._rounds += 1
         self.ready = self._rounds >= self._region.first
@@ -172,7 +172,7 @@ class Trips:
         return not (self._is_over or self.goes_on)
 
     def _is_hopeless(self) -> bool:
-        """True if exits come in most trips, or if the loop is no region."""
+        """True if exits come in most trips, or if the loop is not a region."""
         seldom = self._at_once < FEW or self._at_once * 2 <= self._calls
         if seldom and not self._region.is_refused and self._refused < FEW:
             return False

@@ -1,4 +1,4 @@
-"""Explanations of calls that Python runs: how they run and why, also of each loop of the source."""
+"""Explanations of calls that Python runs: how and why, and each source loop's outcome."""
 
 from __future__ import annotations
 

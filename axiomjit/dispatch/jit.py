@@ -295,7 +295,7 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         args: Any,
         kwargs: Mapping[str, Any],
     ) -> Any:
-        """Run the plan of a call, or fall back to NumPy; `known` is true if the table had it."""
+        """Run the plan of a call, or fall back to NumPy; `known` is true if the plan was stored."""
         compiled, extended = found.compiled, found.call
         if same is not None:
             same = (*same, *range(len(same), len(extended.dynamic)))
@@ -426,7 +426,7 @@ class Jitted(NativeCallable[R], Generic[P, R]):
     def _match(
         self, call: CallArguments, same: EqualPositions | None = None, tried: Tried | None = None
     ) -> Match:
-        """The program for a call, traced if there is none.
+        """The program for a call; the function is traced if there is none.
 
         A traced call runs with the outside values of its trace: all are from the same moment.
         """
@@ -521,7 +521,7 @@ class Jitted(NativeCallable[R], Generic[P, R]):
     # For people
 
     def __reduce__(self) -> tuple[Any, ...] | str:
-        """Pickle the name if it finds this object, otherwise the wrapped function."""
+        """Pickle the name if it leads to this object, otherwise pickle the wrapped function."""
         options = self._static, self._strict, self._shapes
         return reduced(self, self._function, self._name, options, sys._getframe().f_back)
 
@@ -568,9 +568,9 @@ class Jitted(NativeCallable[R], Generic[P, R]):
     def warm(self, *args: Any, **kwargs: Any) -> None:
         """Trace and compile the function for arguments like these, without running it.
 
-        An array is described by `axiomjit.spec(shape, dtype, layout)`, or passed; its elements are
-        not read. Numbers, static arguments and containers are passed as in a call. A later call
-        with arguments of this kind compiles nothing.
+        An array is described by `axiomjit.spec(shape, dtype, layout)`, or is passed itself; its
+        elements are not read. Numbers, static arguments and containers are passed as in a call. A
+        later call with arguments of this kind compiles nothing.
 
         Raises:
             GraphTypeError, GraphValueError: arguments do not fit, as in a call.
@@ -605,7 +605,7 @@ class Jitted(NativeCallable[R], Generic[P, R]):
 
     @hides_frames
     def axes_report(self, *args: Any, **kwargs: Any) -> str:
-        """The classes of the axes of Dask arrays or `spec(..., chunks=...)`, and the stages."""
+        """The classes of the axes of Dask arrays or of `spec(..., chunks=...)`, and the stages."""
         dask: Any = LIBRARIES["dask"].blocks
         call = self._apart(*dask.described((args, kwargs)))
         return str(dask.report(self._traced_whole(call, dask)))

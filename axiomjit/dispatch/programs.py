@@ -237,7 +237,7 @@ def lower_graph(
 def chosen_orders(
     graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int], places: Sequence[int]
 ) -> dict[int, tuple[int, ...]]:
-    """For each position, the memory order that is cheapest for the program of a graph."""
+    """For each argument at `places`, the cheapest memory order for the program of a graph."""
     lazy_import(*_LAZY_MODULES)
     from axiomjit.passes.graph.choose_storage import choose_storage
     from axiomjit.passes.ir.context import Context
@@ -374,7 +374,7 @@ class TracedProgram(LoweredProgram):
         return not self.watch.holds()
 
     def lengths(self, given: Mapping[Symbol, int]) -> dict[Symbol, int]:
-        """All lengths: those of the call, and the size estimate of each data-dependent length."""
+        """All lengths: the call's lengths, and the size estimate of each data-dependent length."""
         found = dict(given)
         for mask, symbol in self.stages.context.scope.data_dependent.items():
             assert isinstance(mask, Node)
@@ -423,7 +423,7 @@ def _known_length(length: Dim, values: Mapping[Symbol, int]) -> int | Dim:
 def limited_threads() -> AbstractContextManager[None]:
     """A context in which a task of another scheduler uses `config.worker_threads` threads.
 
-    On a worker of Dask with a memory limit, the pool keeps at most `POOL_SHARE` of this limit.
+    On a Dask worker with a memory limit, the pool keeps at most `POOL_SHARE` of this limit.
     """
     limit = _worker_memory()
     if limit:
@@ -438,7 +438,7 @@ def limited_threads() -> AbstractContextManager[None]:
 
 
 def _worker_memory() -> float:
-    """The memory limit of the worker of Dask that runs this thread's task; 0 without a limit."""
+    """The memory limit of the Dask worker that runs this thread's task; 0 without a limit."""
     distributed = sys.modules.get("distributed")
     try:
         worker = None if distributed is None else distributed.get_worker()

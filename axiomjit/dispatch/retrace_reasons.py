@@ -52,7 +52,7 @@ _CAPTURED_CAUSE: Final = (
 _SHOWN: Final = (int, float, complex, str, bytes, type(None), np.generic, np.dtype, type)
 
 Aspects = tuple[tuple[str, object, str], ...]
-"""The aspects of one argument on which a program depends; each is a word, a value and a text."""
+"""The aspects of one argument on which a program depends, each as a word, a value and a text."""
 
 
 Cause = tuple[str, str]
