@@ -68,7 +68,7 @@ class Given(Op):
 
 
 def hole_like(node: Node, number: int) -> Hole:
-    """A hole with the dtype and shape of a node; the number makes the hole unequal to others."""
+    """A hole with the dtype and shape of a node; the number distinguishes the hole from others."""
     rank = len(node.shape)
     zero = Scalar(node.dtype, node.dtype.type(0), False)
     return Hole(node.dtype, COPY, None, (zero,), ((),), node.shape, rank, number=number)

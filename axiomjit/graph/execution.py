@@ -1,7 +1,7 @@
 """The interface between front ends and the compiler: it runs graphs.
 
 Front ends never import passes or the runtime; they call `run`. With `install`, `dispatch` provides
-the functions that run compiled graphs. Until then, the NumPy evaluator runs graphs.
+the functions that run compiled graphs. Until `install` is called, the NumPy evaluator runs graphs.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def run(
 def run_block(
     graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int]
 ) -> tuple[np.ndarray, ...]:
-    """The results of the graph of a block, as `run`, on `config.worker_threads` threads."""
+    """The results of the graph of a block, run on `config.worker_threads` threads."""
     limited = _installed.get("limited_threads", nullcontext)
     with limited():
         return run(graph, arguments, lengths)

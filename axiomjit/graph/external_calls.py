@@ -362,7 +362,7 @@ def _along(operation: LibraryOperation, node: Node, axis: int) -> Node:
 
 
 def bits_of(words: Node, dtype: DType) -> Node:
-    """Reinterpret groups of four words as elements of a dtype, in one dimension.
+    """Reinterpret groups of four words as elements of a dtype; the result has one dimension.
 
     The words have dtype uint32 and shape (n, 4). The n groups of 16 bytes become 16 n / itemsize
     elements.

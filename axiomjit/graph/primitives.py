@@ -110,7 +110,7 @@ class Primitive(Record):
 
     @property
     def keeps_weak(self) -> bool:
-        """True if the result is a Python number if all operands are Python numbers."""
+        """True if the result is a Python number whenever all operands are Python numbers."""
         named = ("cast", "real", "imag", "conjugate", "absolute", "sqrt")
         return self.sign is not None or self.name in named
 
@@ -213,7 +213,7 @@ def _bits_as(dtype: DType) -> Primitive:
 
 
 BITS_AS: Final = {d: _bits_as(d) for d in DTYPES.values() if is_real(d)}
-"""For each dtype, the primitive that reads the bits of equally large elements as this dtype."""
+"""For each dtype, the primitive that reads the bits of elements of the same size as this dtype."""
 BITS_VIEWS: Final = {d: one.replace(name=f"{one.name}_view") for d, one in BITS_AS.items()}
 """For each dtype, the primitive of `BITS_AS` as a view of the same memory."""
 

@@ -103,7 +103,7 @@ def written_versions(node: Op) -> tuple[Written, ...]:
 
 
 def after_region(node: Written) -> Written:
-    """The version, whose first operand becomes the operand that its region has now."""
+    """The version after a region, with the region's present operand as the old version."""
     region = node.operands[1]
     return node.replace(operands=(region.children[node.place], region))
 
