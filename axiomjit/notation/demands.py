@@ -320,7 +320,7 @@ class LongestAxis(Demand):
         return [*self.deciding] if result.size is not None else [*self.deciding, result]
 
     def step(self, solver: Solver) -> bool:
-        """Equate the result with an operand whose length is not 1, or with the only unknown one."""
+        """Equate the result with an operand whose length is not 1, or with the only unknown."""
         cells = [cell.root for cell in self.operands]
         longer = [cell for cell in cells if cell.size is not None and cell.size != 1]
         deciding = self.deciding
@@ -540,7 +540,7 @@ class Total(_RowsDemand):
         return dim(0) if rest is None and number == 0 and known == 0 else rest
 
     def remaining_or_fail(self, solver: Solver) -> Dim | None:
-        """The product of the unknown sizes, or None if the total is unknown; refuses bad totals."""
+        """The product of the unknown sizes; None if the total is unknown; refuses bad totals."""
         size = self.factor.root.size
         rest = self.remaining
         if size is not None and rest is None:
@@ -606,7 +606,7 @@ class ExactSizes(_RowsDemand):
     """The demand that the axes of several rows, in sequence, have exactly these sizes.
 
     If `split` is True, closing may choose where each row ends; otherwise other demands must
-    determine it.
+    determine the ends.
     """
 
     __slots__ = ("cells", "split")

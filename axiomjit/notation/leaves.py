@@ -65,7 +65,7 @@ def symbol(name: str, range: int | None = None) -> Symbol:
 
     Args:
         name: A name for messages.
-        range: The length of the axes that are indexed; by default it is inferred.
+        range: The length of the axes that are indexed; by default the length is inferred.
 
     Raises:
         GraphTypeError: the name is not a string, or the range is not an integer.
