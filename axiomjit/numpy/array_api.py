@@ -86,7 +86,7 @@ def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool
 
 
 def clip(x: Any, /, min: Any = None, max: Any = None, **options: Any) -> Any:
-    """The elements, limited to a range: a bound replaces elements beyond it."""
+    """The elements, limited to a range: a bound replaces elements beyond the bound."""
     return _theirs.clip(x, min, max, **options)
 
 

@@ -57,7 +57,7 @@ def _running(name: str, writes: bool, reason: str) -> Callable[..., Any]:
 
 
 def _clip(self: Any, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Any:
-    """The method `clip`; it may have one bound, and calls the function with two bounds."""
+    """The method `clip`, which may get one bound, and calls the function with two bounds."""
     named = kwargs if out is None else {**kwargs, "out": out}
     return run(METHODS["clip"], (self, min, max), named)
 
@@ -96,7 +96,7 @@ _UNVIEWED: Final = _references_of_one()
 
 
 def _views_of(root: Handle) -> list[ViewOf]:
-    """The links of the views of an array that still exist."""
+    """The links of all existing views of an array."""
     links = [reference() for reference in getattr(root, "_views", ())]
     return [one for one in links if one is not None]
 

@@ -33,7 +33,7 @@ class Call:
         number: Callable[[Handle], int],
         mark: str | None = None,
     ) -> None:
-        """Give every operand a value number; a `mark` distinguishes the key from others.
+        """Give every operand a value number; a `mark` distinguishes the key from other keys.
 
         Raises:
             UnrecordedError: a segment cannot record arguments of this kind.

@@ -340,7 +340,8 @@ def at_once(
         args: The positional arguments.
         kwargs: The keyword arguments.
         writes: True if the function may write into arguments other than `out`.
-        reason: The reason why the function is not recorded; `LOOKED_AT` if it only reads values.
+        reason: The reason why the function is not recorded; `LOOKED_AT` if the function only reads
+            values.
 
     Raises:
         UnsupportedError: `config.fallback` does not allow the call.
@@ -435,7 +436,7 @@ def _setting(value: Any) -> Any:
 
 
 def _sample(value: Any) -> Any:
-    """An array like a lazy array, without its values; other arguments unchanged."""
+    """An array with a lazy array's facts, without its values; other arguments are unchanged."""
     return value._facts.sample if type(value) is LazyArray else value
 
 

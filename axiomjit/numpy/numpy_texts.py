@@ -21,7 +21,7 @@ MOST_NESTED: Final = 20
 
 
 class _Value(NamedTuple):
-    """A value whose only reader is still to come.
+    """A value that is read once, by a later statement.
 
     Attributes:
         number: The value number of the value.

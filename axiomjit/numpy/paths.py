@@ -48,7 +48,7 @@ class State:
         is_quick: True if there is at most one result. A result is `fresh`, with the facts of a new
             array or number, or a `view`, or `same`, with the number of an operand.
         old: The edges of the root that are forgotten if they are not used soon.
-        edges: The next states, by the key of an operation or the facts of a leaf. The state is
+        edges: The next states, by the key of an operation or the facts of a leaf. A next state is
             `CUT` if the segment is run before the operation.
         general: For the pattern of an operation with varying numbers, first the state for its first
             numbers, and later the state for any numbers.

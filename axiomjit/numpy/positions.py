@@ -158,7 +158,7 @@ def _has_numbers(values: Any, kinds: tuple[type, ...]) -> bool:
 
 
 def _is_written_in_order(positions: Sequence[Any], value: Any) -> bool:
-    """True if NumPy writes in the order of the index: of repeated positions, the last one stays."""
+    """True if NumPy writes in the order of the index: the last value for a position stays."""
     return not _shape(value) or all(map(_is_contiguous, (*positions, value)))
 
 

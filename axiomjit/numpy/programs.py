@@ -1,9 +1,9 @@
 """Programs of segments, which NumPy runs until compilation saves time.
 
 A program is compiled when NumPy has spent more time on it than the compilation is estimated to
-take; so a segment that runs once costs as much as in NumPy. Before that, operations whose last bits
-differ from NumPy's run as kernels of a single operation. So the bits of a result do not depend on
-the number of runs.
+take; so a segment that runs once costs as much as in NumPy. Before the compilation, operations
+whose last bits differ from NumPy's run as kernels of a single operation. So the bits of a result do
+not depend on the number of runs.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Program:
 
     Attributes:
         text: The text of the function, whose parameters are leaves and varying numbers.
-        spent_s: The seconds that NumPy has spent on the program.
+        spent_s: The number of seconds that NumPy has spent on the program.
         is_compiled: True if calls run compiled code.
     """
 

@@ -134,8 +134,8 @@ class Segment:
     ) -> int:
         """Record a call that made a view before this segment.
 
-        The edge of the call differs from the edge of a new view, because the call is no operation
-        of this segment.
+        The edge of the call differs from the edge of a new view, because the call is not an
+        operation of this segment.
         """
         call = Call(operation, args, kwargs, self.number, "again")
         at, of = self._at, call.number(args[0])
@@ -387,7 +387,7 @@ class Segment:
 
 
 def _run_at_once(call: Call, dying: Sequence[Handle]) -> Any:
-    """The result of a call on NumPy arrays; NumPy may write it into an operand in `dying`."""
+    """The result of a call on NumPy arrays; it may get the memory of an operand in `dying`."""
     if dying:
         return run_operator(call.operation, call.args, dying)
     args = [concrete(one) for one in call.args]

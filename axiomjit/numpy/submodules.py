@@ -1,6 +1,7 @@
 """NumPy's submodules under our names: `import axiomjit.numpy.linalg` gives `numpy.linalg`.
 
-A submodule whose functions are replaced is a file of ours, which takes all other names from NumPy.
+A submodule whose functions are replaced is a file of axiomjit, which takes all other names from
+NumPy.
 """
 
 from __future__ import annotations

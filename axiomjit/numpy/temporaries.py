@@ -32,7 +32,7 @@ from axiomjit.numpy.handles import Handle, concrete
 from axiomjit.numpy.operations import Operation
 
 LEAST_BYTES: Final = 256 * 1024
-"""The number of bytes from which on NumPy reuses the memory of an operand."""
+"""From this number of bytes on, NumPy reuses the memory of an operand."""
 MOST_CODES: Final = 200
 Producers = Mapping[int, Sequence[range]]
 """For the byte offset of each operator's instruction, the instructions that push its operands.
@@ -70,7 +70,7 @@ def _is_made_by(handle: Handle, code: CodeType, instructions: Sequence[range]) -
 
 
 def run_operator(operation: Operation, args: Sequence[Any], dying: Sequence[Handle]) -> Any:
-    """The result of an operator on NumPy arrays; NumPy may write it into an operand in `dying`.
+    """The result of an operator on NumPy arrays; it may get the memory of an operand in `dying`.
 
     The handles in `dying` lose their values.
     """
