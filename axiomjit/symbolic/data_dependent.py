@@ -54,7 +54,7 @@ it."""
 
 
 class OtherLengthError(Exception):
-    """A length, or the truth of a computed value, differs from that assumed during tracing.
+    """A length, or the truth of a computed value, is not the one that tracing has assumed.
 
     `known` holds the numbers known so far, by symbol.
     """

@@ -316,7 +316,7 @@ def _combine(left: Dim, right: int | Dim, sign: int) -> Dim:
 
 
 def dim(value: int | Atom | Dim) -> Dim:
-    """The Dim of an integer or atom; a Dim unchanged."""
+    """The Dim of an integer or atom; a Dim is returned unchanged."""
     if isinstance(value, Dim):
         return value
     return (
@@ -483,7 +483,7 @@ def bound(scope: AnyScope) -> Iterator[AnyScope]:
 def compare(left: Dim, right: int | Dim, sign: str) -> bool:
     """The outcome of `left sign right`; no guard is recorded if the polynomials decide it.
 
-    Without a scope or a symbol's value, Dims are equal if their polynomials are; other signs raise.
+    Without a scope or a symbol's value, `==` compares the polynomials; other signs raise errors.
     """
     right = dim(right)
     apart = 0 if left is right else (left - right).constant

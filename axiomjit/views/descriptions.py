@@ -2,7 +2,8 @@
 
 The terms are ngraph's (ngraph tensors, "Basic Tensor Descriptions"). Lengths are integers or, in
 programs, symbolic. The shape, dtype and layout of a view are derived when its description is made;
-an unknown layout is None. Each index of a complex view selects a tensor and an element of it.
+an unknown layout is None. Each index of a complex view selects a tensor and an element of this
+tensor.
 
 In a dense layout, the linear index is the offset plus the sum of strides times indices, in
 elements. Sizes are the allocated lengths, which are at least the lengths of the shape; elements
@@ -434,7 +435,7 @@ PlaceMap = IndexMap | Callable[[tuple[int, ...]], Sequence[int]]
 
 
 def partition_fault(regions: Sequence[Box], lengths: Sequence[LengthLike]) -> str | None:
-    """The reason why boxes do not partition a space, or None if none is known."""
+    """The reason why boxes do not partition a space; None if no reason is known."""
     for region in regions:
         if len(region) != len(lengths):
             return f"a region of {amount(len(region), 'dimension')} in a space of {len(lengths)}"
@@ -530,7 +531,7 @@ class ComplexTensorViewDescription(BasicTensorDescription):
 
 
 def _last(ends: Sequence[LengthLike]) -> LengthLike:
-    """The largest end; of ends that cannot be compared, the last one."""
+    """The largest end, or the last of several ends that cannot be compared."""
     last = ends[0]
     for end in ends[1:]:
         before = known(last - end)
