@@ -2,7 +2,7 @@
 
 A body is called with placeholders for the carried values, until the types of these values and the
 set of written storages no longer change. A loop that cannot be followed raises `RegionRefused`.
-Nothing was recorded then, and the caller follows the loop pass by pass.
+In this case nothing has been recorded, and the caller follows the loop trip by trip.
 
 A `break` sets a carried truth that `condition` tests. The statements after a `continue` or an early
 `return` become a branch on such a truth.
@@ -403,12 +403,12 @@ class _Carrying:
         return found if status is None else [*found, status]
 
     def note_failing(self, node: Op, passes: Sequence[_Pass]) -> None:
-        """Have the region computed even without readers, if a step in it may raise an error."""
+        """Make the program compute the region even without readers if a step may raise an error."""
         if any(one.region.failing for one in passes):
             self.following.may_fail.append(node)
 
     def note_conditional(self, passes: Sequence[_Pass], is_conditional: bool = False) -> None:
-        """Note in the enclosing region that it has a loop that only a condition ends."""
+        """Record that the enclosing region has a loop that only a condition ends."""
         inside = any(one.region.has_conditional for one in passes)
         if self.following.region is not None and (is_conditional or inside):
             self.following.region.has_conditional = True

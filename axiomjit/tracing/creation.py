@@ -181,7 +181,7 @@ class _TracedGrid:
 
 
 def replacement(function: Any) -> Maker | None:
-    """Our function in place of one that makes arrays, asks for lengths or draws numbers; else None.
+    """Our replacement for a function that makes arrays, asks for lengths or draws; else None.
 
     Args:
         function: A function of NumPy or of Python's library.

@@ -76,7 +76,7 @@ NUMBERS: Final = (bool, int, float, complex)
 
 
 class Written(Record):
-    """Stands in a result for a written argument that the function returns, by its number."""
+    """A stand-in in a result for a written argument that the function returns, by its number."""
 
     number: int
 
@@ -211,7 +211,7 @@ def refusal(
 def _related(
     call: ExternalCall, operands: Sequence[Node], tried: Sequence[tuple[Lengths, Any, Given]]
 ) -> ProbedCall | None:
-    """The call, with result lengths as functions of operand lengths; None if none are found."""
+    """The call, with result lengths as functions of operand lengths; None if some are not found."""
     varied = any(length.constant is None for node in operands for length in node.shape)
     if len(tried) < (3 if varied else 1):
         return None
@@ -285,7 +285,7 @@ def _now(leaf: Any) -> object:
 
 
 def _probe_operands(name: str, operands: Sequence[Node], are_needed: bool) -> list[Array]:
-    """The operands' values in this call; similar values if they are not known and not needed.
+    """The operands' values in this call; similar values if they are neither known nor needed.
 
     The values of random numbers, and of arrays whose lengths differ from the assumed lengths, are
     not known.
@@ -467,7 +467,7 @@ class OnCopies:
 class OrOnCopies:
     """A form of a function that gets copies of its arrays if it refuses read-only arrays.
 
-    Functions in Cython often refuse them, even if they write into no array.
+    Functions in Cython often refuse read-only arrays, even if they write into no array.
     """
 
     def __init__(self, function: Function) -> None:
@@ -561,7 +561,7 @@ class MutatedOperand:
 
 
 def mutated_call(call: ExternalCall, target: TracedOperators) -> ProbedCall:
-    """The call of a function that changes a copy of a traced array, and returns it."""
+    """The call of a function that changes a copy of a traced array, and returns the copy."""
     result = Result(target.node.shape, target.node.dtype, True)
     return ProbedCall(call, LEAF, (result,))
 

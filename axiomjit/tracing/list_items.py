@@ -110,7 +110,7 @@ class ListItems(Several):
 
     @property
     def count(self) -> Any:
-        """The number of items, as an integer or a symbolic one."""
+        """The number of items, as an integer or a symbolic integer."""
         return length(self.array.node.shape[0])
 
     def number(self) -> Any:
@@ -128,7 +128,7 @@ class ListItems(Several):
 
     @staticmethod
     def build(kind: Any, keys: tuple[object, ...], parts: Sequence[object]) -> object:
-        """The items of an array of the program's results."""
+        """The items, built from an array of the program's results."""
         sequences, weak = keys
         return _items(*parts, sequences=sequences, weak=weak)
 
@@ -141,7 +141,7 @@ class ListItems(Several):
         return self._item(self.array[place])
 
     def place(self, place: Any) -> Any:
-        """The item in one of the `places`, whether it is filled or not."""
+        """The item in one of the `places`, whether the place is filled or not."""
         return self._item(self.places[place])
 
     def _item(self, found: Any) -> Any:

@@ -32,7 +32,7 @@ from axiomjit.tracing.refusals import note_asked, recorded, refuse_value
 
 
 class TracedStorage(VersionedStorage):
-    """The memory of one array and its views.
+    """The memory that one array and its views share.
 
     NumPy's `reshape` returns a view or a copy, depending on the memory layout of the array, which
     is unknown for a computed array. So the result of `reshape` has its own storage, related to the

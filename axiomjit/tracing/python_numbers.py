@@ -38,12 +38,12 @@ def converted(kind: type, value: Any) -> Any:
 
 
 def number_of_trip(value: Dim) -> Tracer:
-    """An integer that depends on the index of a loop, as a traced number of Python's."""
+    """An integer that depends on the index of a loop, as a traced Python number."""
     return Tracer(python_number(cast(strong(as_node(value, "a number of a trip")), INT)))
 
 
 def _holds(truth: Node) -> bool | None:
-    """The truth of a computed value in this call; in a loop or branch, True, which is checked."""
+    """The truth of a computed value in this call; a loop or branch takes True, and checks this."""
     following = current()
     if following is None or following.region is None:
         return asked_truth(truth)
@@ -86,7 +86,7 @@ def position(value: Any) -> Any:
 
 
 def rounded(value: Tracer, function: np.ufunc) -> Any:
-    """The integer that a function like `math.floor` gives, by a ufunc; None if refused."""
+    """The integer of a function like `math.floor`, computed by a ufunc; None if refused."""
     node = value.node
     if node.shape or is_complex(node.dtype):
         return None
@@ -205,4 +205,5 @@ FUNCTIONS: Final[dict[Callable[..., Any], np.ufunc]] = {
     **{math.atan2: np.arctan2, math.pow: np.power},
     **{math.degrees: np.degrees, math.radians: np.radians},
 }
-"""For each function of `math` or `cmath`, the ufunc that agrees with it up to rounding errors."""
+"""For each function of `math` or `cmath`, the ufunc that agrees with the function up to rounding
+errors."""

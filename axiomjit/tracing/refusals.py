@@ -40,7 +40,7 @@ VALUES: Final = frozenset(
 
 
 def recorded(method: Callable[P, R]) -> Callable[P, R]:
-    """Return the method, wrapped: refusals are raised at the end, even if user code catches one."""
+    """Return the wrapped method: refusals are raised at the end, even if user code catches them."""
 
     @functools.wraps(method)
     def watched(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -106,8 +106,8 @@ def refuse_write(asked: str, described: str, remedy: str) -> NoReturn:
 def refuse_outside(asked: str, place: object) -> NoReturn:
     """Refuse to write traced values into an array of known values.
 
-    If the traced function made the array, the function is traced again, and this array is traced
-    then.
+    If the traced function made the array, the function is traced again; in that trace, the array is
+    traced, too.
 
     Raises:
         NotDispatchedError: the function always raises this error.

@@ -55,7 +55,7 @@ PLAIN: Final = (int, float, complex, str, bytes, type, ModuleType, CodeType, np.
 
 
 def traced_inside(value: object) -> Tracer | SymbolicNumber | None:
-    """The first traced array or length in a value and the objects it refers to; None without one.
+    """The first traced array or length in a value and the objects it refers to; None if absent.
 
     No user code runs: the search follows the references that the garbage collector sees. Functions
     are searched through closures and defaults.
@@ -233,7 +233,7 @@ def trace(
     Args:
         call: The function, called once with the sequence of represented inputs.
         given: The inputs of the graph, and the symbols of integer arguments.
-        scope: The lengths of this call; guards are recorded in it.
+        scope: The scope with the lengths of this call, in which guards are recorded.
         layouts: The strides of arrays by position, in elements.
         following: The context of the trace, with names for messages and with the scalar inputs.
 

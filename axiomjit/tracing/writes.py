@@ -100,10 +100,11 @@ def node_to_write(value: Any, dtype: DType) -> Node:
 def set_item(
     storage: TracedStorage, node: Node, key: object, value: Node, listed: bool = False
 ) -> None:
-    """Do `node[key] = value`; `listed` is True for a list as value.
+    """Do `node[key] = value`; `listed` is True if the value is a list.
 
     Raises:
-        IndexError: an index is out of range or not an index, or there are too many.
+        IndexError: a part of the key is out of range or not an index, or there are too many
+            indices.
         PositionError: a position is out of range; the program raises this error.
         NeedsValuesError: the index is a single unknown bool.
         ValueError, TypeError: an array is written into one element, or a list into a view with
@@ -266,7 +267,8 @@ def store_exactly(place: Any, value: Node | Sequence[Node], asked: str) -> Trace
         The array `place`.
 
     Raises:
-        NeedsValuesError: `out` has another shape or dtype, which functions treat differently.
+        NeedsValuesError: `out` has another shape or dtype, which NumPy's functions treat
+            differently.
     """
     out = f"{asked}(..., out=...)"
     if not isinstance(place, TracedOperators):
@@ -432,7 +434,7 @@ def _strong(node: Node) -> Node:
 
 
 def _combine_of(ufunc: np.ufunc, seen: Node, values: list[Node]) -> Primitive | None:
-    """The primitive that computes a ufunc of two numbers of one dtype; None if none does."""
+    """The primitive that computes a ufunc of two numbers of one dtype; None if there is none."""
     combine = PRIMITIVES.get(ufunc.__name__)
     if combine is None or combine.ufunc is not ufunc or combine.elementary or len(values) != 1:
         return None
