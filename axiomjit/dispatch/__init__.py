@@ -2,7 +2,7 @@
 
 A call looks up, in this order: the native table of its function, the plan for the exact layout of
 its arguments (`exact_layout`, a `CompiledCall`), its signature, and the programs of that signature
-(`ProgramTable`). A missing entry is made, and a program is bound to a plan. Calls with arrays,
+(`ProgramTable`). A missing entry is made; a program becomes a plan for lengths. Calls with arrays,
 calls with named arrays and calls of graphs all follow this order. Keys are made in `arguments.py`;
 the keys of named arrays need the axis language and are made in `named_calls.py`.
 

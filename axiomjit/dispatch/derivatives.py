@@ -171,7 +171,7 @@ def gradient_array(node: Node, like: Any) -> Any:
     if like.node.weak and not node.shape:
         return Tracer(builder.python_number(node))
     base = base_of(node)
-    if not isinstance(base, Op) or isinstance(base, Marked):  # it may view an argument
+    if not isinstance(base, Op) or isinstance(base, Marked):  # may view an argument
         node = builder.elementwise(COPY, node)
     return new_array(node) if like.is_array or node.shape else Tracer(node)
 
@@ -194,7 +194,7 @@ def refuse_labels(asked: str, values: Sequence[Any]) -> None:
 
 
 def _called(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Call a function inside a trace that has not recorded the call itself."""
+    """The result of a function called inside a trace, which records the function's operations."""
     return function(*args, **kwargs)
 
 

@@ -343,7 +343,7 @@ class Jitted(NativeCallable[R], Generic[P, R]):
             else:
                 (target, args), order = labelled, range(len(call.dynamic))
             rest = args, kwargs, self._identifies, values, any_integers
-            with suppress(OverflowError):  # of a length in a comparison, which no table holds
+            with suppress(OverflowError):  # a length in a comparison does not fit into a table
                 late.guard_call(target, compiled, call, order, *rest)
 
     def _run_untraceable(
@@ -518,7 +518,7 @@ class Jitted(NativeCallable[R], Generic[P, R]):
 
         return self._programs.find(late.named_key(call, self._forget), {}, build)
 
-    # For people
+    # Pickles and reports
 
     def __reduce__(self) -> tuple[Any, ...] | str:
         """Pickle the name if it leads to this object, otherwise pickle the wrapped function."""

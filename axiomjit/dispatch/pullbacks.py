@@ -245,7 +245,7 @@ def tangents_of(followed: _MarkedTrace, leaves: Sequence[Any], seeds: Sequence[N
 
 
 def _called(function: Call, *args: Any) -> Any:
-    """Call a function inside a trace that has not recorded the call itself."""
+    """The result of a function called inside a trace, which records the function's operations."""
     return function(*args)
 
 

@@ -44,7 +44,7 @@ _REMEDIES: Final = {
     ),
     ": axes ": ("axes of", "make axes once and use them in every call"),
 }
-"""For each aspect that may have any number of values, the words for its cause, and a remedy."""
+"""For each aspect that may have any number of values, the words for the cause, and a remedy."""
 _CAPTURED_CAUSE: Final = (
     "as an array from outside was replaced by another one",
     "pass the array as an argument",

@@ -62,7 +62,7 @@ class Loop(Region):
 
 
 class Cond(Region):
-    """A branch: the first captured operand is a truth, which selects one of two bodies."""
+    """A branch: the first captured operand is a truth value, which selects one of two bodies."""
 
 
 class Written(Update):

@@ -154,7 +154,7 @@ class AxisValue(NodeValue):
 
 
 class NamedValue:
-    """The base class of arrays with axes and known values, which functions of tensors compute."""
+    """The base class of arrays with axes and known values, to which functions of tensors apply."""
 
     __slots__ = ()
 
