@@ -128,7 +128,7 @@ class ArrayFunction(NativeCallable[Any]):
             tuple(scope.guards),
             is_tuple if native else None,
         )
-        if not built.guards:  # it is valid for all arrays of the signature
+        if not built.guards:  # the graph is valid for all arrays of the signature
             self._graphs.keep(given.inputs, built)
         return built
 

@@ -291,7 +291,7 @@ GROUPED: Final[Mapping[str, Callable[[Groups, Node], Node]]] = {
 """The grouped reduction for each built-in accumulator."""
 
 
-# Accumulators of the user's
+# Accumulators that users define
 
 
 def _fold_sorted(acc: Accumulator, groups: Groups, folding: Folding) -> tuple[list[Node], bool]:

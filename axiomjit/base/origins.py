@@ -93,7 +93,7 @@ def is_users_frame(frame: FrameType) -> bool:
     name = frame.f_code.co_filename
     if name.startswith(_INTERNAL_FOLDERS) or name.startswith("<frozen"):
         return False
-    if "pandas" not in sys.modules:  # xarray imports it
+    if "pandas" not in sys.modules:  # xarray imports pandas
         return True
     return _top_package(frame) not in _LABELLED_LIBRARIES
 

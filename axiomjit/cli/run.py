@@ -113,7 +113,7 @@ class _Finder:
         def get_preparation_data(name: str) -> dict[str, object]:
             data = {"axiomjit": self, **prepare(name)}  # first, so that it is unpickled first
             if self.program and data.get("init_main_from_path") == self.program:
-                del data["init_main_from_path"]  # would be run without our loader
+                del data["init_main_from_path"]  # Python would run the file without our loader
                 data["init_main_from_name"] = PROGRAM
             return data
 

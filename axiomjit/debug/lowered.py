@@ -407,7 +407,7 @@ class Explanation:
 
     def html(self) -> str:
         """An HTML page with one section per stage; the page loads no other files."""
-        lazy_import("html")  # importing it takes long
+        lazy_import("html")  # the import takes long
         from html import escape
 
         sections = "".join(

@@ -449,6 +449,6 @@ def complete() -> None:
     for name, value in ATTRIBUTES.items():
         if isinstance(value, FunctionType) and hasattr(np.ndarray, name):
             method: Any = value
-            with contextlib.suppress(ValueError):  # NumPy tells no signature
+            with contextlib.suppress(ValueError):  # the method has no signature
                 method.__signature__ = inspect.signature(getattr(np.ndarray, name))
         setattr(LazyArray, name, value)

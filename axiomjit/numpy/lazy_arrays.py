@@ -146,7 +146,7 @@ class LazyArray(Handle, ArrayValue[Any], metaclass=_Kind):
         facts = self._facts
         return facts.dtype.type if facts.is_number else np.ndarray
 
-    # What compiles nothing
+    # Numbers of dimensions, elements and bytes
 
     @property
     def ndim(self) -> int:
@@ -424,7 +424,7 @@ def _handle(value: Any) -> Any:
 def _setting(value: Any) -> Any:
     """An argument that decides shapes, with Python numbers in place of NumPy and lazy numbers.
 
-    Segments cannot record arrays as such arguments.
+    Segments cannot record an array as an argument that decides shapes.
     """
     if type(value) is LazyArray:
         value = look(value)

@@ -117,7 +117,7 @@ class Segment:
         return number
 
     def _leaf(self, value: Any, facts: Facts) -> None:
-        if not self._is_learning:  # an operation at once frees memory as NumPy does
+        if not self._is_learning:  # an operation that runs at once frees memory as NumPy does
             self.arguments.append(value)
         self._go_to(self._at.leaf(facts))
 

@@ -48,7 +48,7 @@ class Finder:
             return None
         inner = name.removeprefix(OURS)
         if "." not in inner and importlib.machinery.PathFinder.find_spec(name, path):
-            return None  # a file of ours
+            return None  # a file of axiomjit
         theirs = f"numpy.{inner}"
         if theirs not in sys.modules and importlib.util.find_spec(theirs) is None:
             return None

@@ -239,7 +239,7 @@ def after_steps(*steps: object) -> Node:
         if all((n.constant or 0) > 0 for n in node.shape) and not is_complex(node.dtype):
             first = Op(node.dtype, COPY, None, (node,), ((fixed(0),) * rank,), (), 0)
             done: Node = cast(first, FLOAT)
-        else:  # it may have no element
+        else:  # the value may have no element
             given = (stored(node),), (identity(rank),), node.shape, 0
             done = Op(FLOAT, AFTER.replace(ranks=(rank,)), None, *given)
         found = elementwise(PRIMITIVES["add"], found, done)

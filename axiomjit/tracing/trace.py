@@ -261,7 +261,7 @@ def trace(
             returned = call(tracers)
         except Exception as error:
             if now.refusal is None or now.refusal is error:
-                now.refusal = None  # its traceback would be a reference cycle
+                now.refusal = None  # else its traceback would be in a reference cycle
                 if not isinstance(error, TraceError):
                     _raise_instead(error, now, scope, bool(_written(arrays)))
                 raise

@@ -112,7 +112,7 @@ def set_item(
     """
     if isinstance(key, tuple) and len(key) == 1:
         (key,) = key
-    if isinstance(key, list) and list(leaves_in(key)):  # empty ones are of integers, as in NumPy
+    if isinstance(key, list) and list(leaves_in(key)):  # an empty list is a list of integers
         key = builder.as_node(key, "an index")
     if value.shape and _is_element(node, key):
         index_node(node, key)  # errors of the value come first, as in NumPy
