@@ -498,8 +498,8 @@ def fold(
 ) -> Node:
     """Reduce the node along dimensions, in the order listed, and drop these dimensions.
 
-    `initial`, of the dtype of the result, is the left operand of a last combination with each
-    result. Elements that violate a condition on the node's dimensions are skipped.
+    `initial` has the dtype of the result; at last, it is combined with each result, as the left
+    operand. Elements that violate a condition on the node's dimensions are skipped.
 
     Raises:
         GraphValueError: a maximum or minimum is taken along a length of 0, without an initial
