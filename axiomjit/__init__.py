@@ -1,4 +1,4 @@
-"""axiomjit: array code with named axes, or plain NumPy, as fused loops that touch memory once."""
+"""axiomjit compiles array code, with named axes or in plain NumPy, to fused loops."""
 
 # ruff: noqa: E402 - the links are checked before anything behind them is imported
 
@@ -198,33 +198,33 @@ _SHOWN = ("descriptions", "errors", "notation", "numpy", "transformers")
 
 
 def _lend(*call: _Any) -> _Any:
-    """A call with lazy arrays: `dispatch` comes before the package that has them."""
+    """The result of `axiomjit.numpy.pieces.lend`; the first call imports this module."""
     return _lazy_import("axiomjit.numpy.pieces").lend(*call)
 
 
 @_cache
 def _interop(module: str) -> _Any:
-    """A module of `interop`, which no program without objects of other libraries imports."""
+    """The named module of `interop`, imported only by programs with objects of other libraries."""
     return _lazy_import(f"axiomjit.interop.{module}")
 
 
 def _of_xarray(kind: type) -> _Any:
-    """The form by which objects of a class of xarray's are split."""
+    """The `ContainerForm` that splits objects of a class of xarray; None for other classes."""
     return _interop("labelled").form_of(kind)
 
 
 def _arrays_of(values: _Any) -> _Any:
-    """Arrays in the places of containers."""
+    """The values of a call, with arrays in place of containers of other libraries."""
     return _interop("containers").arrays_of(values)
 
 
 def _by_names(name: str, *given: _Any) -> _Any:
-    """A function of DataArrays."""
+    """The result of the named function of `interop.named_dimensions` for these arguments."""
     return vars(_interop("named_dimensions"))[name](*given)
 
 
 def _compiled(name: str) -> _Any:
-    """A function of `graph.execution` that `dispatch` installs when it is imported."""
+    """A function that imports `dispatch.programs`, then calls the function installed as `name`."""
 
     def call(*given: _Any) -> _Any:
         _lazy_import("axiomjit.dispatch.programs")
@@ -263,7 +263,7 @@ def _public() -> list[str]:
 
 
 def __dir__() -> list[str]:
-    """The public names, and the modules that users import; not the modules behind them."""
+    """The public names, and the modules that users import; internal modules are left out."""
     return [*_public(), "__version__", *_SHOWN]
 
 

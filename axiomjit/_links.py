@@ -10,7 +10,8 @@ _PACKAGE = os.path.dirname(__file__)
 def check_links(package: "str | os.PathLike[str]" = _PACKAGE) -> None:
     """Raise ImportError if a linked folder of `package` is a text file naming its target.
 
-    Git writes such files where `core.symlinks` is false. Call it before the folders are imported.
+    Git writes a link as a text file where `core.symlinks` is false. Call this function before the
+    folders are imported.
     """
     for name in _LINKED:
         path = os.path.join(package, name)

@@ -1,7 +1,7 @@
 """Accumulators: an initial value with functions that lift, combine and finish states.
 
-The functions are of numbers, and are traced once, into graphs of scalars. The compiler has a
-reduction for each built-in accumulator.
+The functions take and return numbers; they are traced into graphs of scalars, once per combination
+of dtypes. The compiler has a reduction for each built-in accumulator.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from axiomjit.numpy_rules.table import FUNCTIONS
 
 
 class TracedNumber(ArrayValue[Any], TracedValue):
-    """Stands for a number while a function of numbers is traced."""
+    """A stand-in for a number while a function of numbers is traced."""
 
     __slots__ = ("defers", "node")
     __array_priority__ = 2000
@@ -105,7 +105,7 @@ class TracedNumber(ArrayValue[Any], TracedValue):
 
 
 class RefusedNumber(TracedNumber):
-    """Stands for a number that NumPy cannot compute for the operands' dtypes."""
+    """A stand-in for a number that NumPy cannot compute for the operands' dtypes."""
 
     __slots__ = ("error",)
 
@@ -173,15 +173,15 @@ def trace_scalars(
     asked: str,
     wanted: int | None = None,
 ) -> tuple[tuple[Node, ...], bool]:
-    """The graph of scalars of a function, and True if it returned a tuple.
+    """The graph of scalars of a function, and True if the function returned a tuple.
 
     Args:
         function: A function of numbers, which is called once.
-        given: For each argument the dtypes of its numbers.
+        given: For each argument, the dtypes of the numbers in the argument.
         grouped: True if each argument is a tuple of numbers, False if it is a single number.
         asked: The text of the traced function, for errors.
-        wanted: The index of the only result that is used; by default all are. Unused results may be
-            impossible to compute for these dtypes.
+        wanted: The index of the only result that is used; by default all results are used. Unused
+            results may be impossible to compute for these dtypes.
 
     Returns:
         The nodes of the results, with strong dtypes; the inputs are numbered in the order of
@@ -227,7 +227,7 @@ def _result(value: object, asked: str) -> Node:
 Number = bool | int | float | complex | np.generic
 Start = Number | tuple[Number, ...]
 MAX_WIDENINGS: Final = 8
-"""How often a state's dtypes may widen before they must be stable."""
+"""The largest number of times that a state's dtypes may widen before they must be stable."""
 
 
 class Accumulator:
@@ -240,20 +240,21 @@ class Accumulator:
     Args:
         init: A number, or a tuple of numbers for a state of several values; None to start from the
             first element, so that an empty reduction is an error.
-        combine: Takes two states and returns one; it must be associative. States are numbers, or
-            tuples of numbers if `init` (or, without `init`, the result of `lift`) is a tuple.
+        combine: Takes two states and returns one state; the function must be associative. States
+            are numbers, or tuples of numbers if `init` (or, without `init`, the result of `lift`)
+            is a tuple.
         lift: Takes an element of each operand and returns a state; by default the elements
             themselves are the state.
         final: Takes a state and returns the result, a number or a tuple of numbers; by default the
             state is the result.
-        commutative: True if the order of elements does not matter. If it matters, elements are
-            combined in lexicographic order of the listed axes.
+        commutative: True if the order of elements does not matter. If the order matters, elements
+            are combined in lexicographic order of the listed axes.
         has_identity: True if combining a state with `init` changes nothing, so that `init` may be
             used more than once.
         pullback: The adjoint of `combine` for gradients. By default, and always for folds by
-            groups, it is derived from `combine`. The pullback takes the cotangent of the combined
-            state, the combined state and both operands of `combine`, and returns the cotangents of
-            these operands. The pullback is linear in its first argument.
+            groups, the pullback is derived from `combine`. The pullback takes the cotangent of the
+            combined state, the combined state and both operands of `combine`, and returns the
+            cotangents of these operands. The pullback is linear in its first argument.
 
     The functions are traced once per combination of dtypes; they may use operators, NumPy's ufuncs
     and `np.where`. dtypes follow NumPy: a state has the dtype of the lifted elements, or a wider
@@ -340,7 +341,7 @@ class Accumulator:
         return found, is_tuple
 
     def _with_stable_dtypes(self, dtypes: list[DType], grouped: bool) -> StateFold:
-        """The fold, with dtypes of the state widened until `combine` no longer changes them."""
+        """The fold, whose state gets wider dtypes until `combine` no longer changes the dtypes."""
         start = self.init if isinstance(self.init, tuple) else (self.init,) * len(dtypes)
         parts = [
             common((d, _promotion_operands(value, d)))
@@ -393,7 +394,7 @@ class Accumulator:
     def _check_state(
         self, found: Sequence[Node], is_tuple: bool, wanted: int | None, asked: str
     ) -> None:
-        """Check that a state is a tuple of `wanted` values; a number if `wanted` is None.
+        """Check that a state is a tuple of `wanted` values, or a number if `wanted` is None.
 
         Raises:
             GraphValueError: the state is a number instead of a tuple, a tuple instead of a number,
@@ -438,7 +439,7 @@ def _checked_start(init: object) -> Start:
 
 
 def _promotion_operands(value: Number | None, dtype: DType) -> Promotable:
-    """The promotion operand of an initial value: Python numbers are weak, None gives `dtype`."""
+    """The operand for promotion: Python numbers are weak, None stands for `dtype`."""
     if value is None:
         return dtype
     if isinstance(value, np.generic):
@@ -461,8 +462,8 @@ Build = Callable[[Node, tuple[int, ...]], Node]
 class BuiltIn(Accumulator):
     """An accumulator implemented by the compiler's own reductions.
 
-    The accumulator's functions define the meaning; `build(node, dimensions)` makes the reduction.
-    The functions of argmax and argmin get the position of an element as a second operand.
+    The accumulator's functions define the result; `build(node, dimensions)` makes the reduction of
+    a node. The functions of argmax and argmin get the position of an element as a second operand.
     """
 
     __slots__ = ("build", "name")

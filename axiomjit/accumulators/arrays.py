@@ -62,7 +62,7 @@ class GraphInputs:
 
 
 class BuiltGraph(NamedTuple):
-    """A graph, and the function that makes the return value of a call from its results.
+    """A graph, and the function that makes a call's return value from the graph's results.
 
     `guards` has the comparisons of lengths that were made when the graph was built.
     """
@@ -128,7 +128,7 @@ class ArrayFunction(NativeCallable[Any]):
             tuple(scope.guards),
             is_tuple if native else None,
         )
-        if not built.guards:  # it is valid for all arrays of the signature
+        if not built.guards:  # the graph is valid for all arrays of the signature
             self._graphs.keep(given.inputs, built)
         return built
 

@@ -52,23 +52,23 @@ def fold(
         operands: Arrays, traced arrays in a compiled function, named arrays, or tensors, one per
             argument of `lift`. Arrays are broadcast as in NumPy; axes are paired; dimensions of
             DataArrays are paired by name.
-        axes: The axes to reduce, one or a tuple, all by default: numbers or names of dimensions, or
-            axes or their names. Elements are reduced in the order of the listed axes; the last
-            varies fastest.
+        axes: The axes to reduce, by default all: a single axis or a tuple of axes. An axis is given
+            as the number or name of a dimension, as an Axis, or as the name of an Axis. Elements
+            are reduced in the order of the listed axes; the last varies fastest.
         running: True for a scan, which keeps the axes and returns all partial results, as
-            `numpy.cumsum` does. Several axes are scanned in the order in which they would be
-            reduced.
+            `numpy.cumsum` does. Several axes are scanned in the order of a reduction.
         by: Labels: an array of integers (with axes, for tensors and named arrays) that has the
             number of a group for each position along the axes. Elements labelled -1 are left out.
-        groups: With `by`, the number of groups; for tensors and named arrays also the axis of the
+        groups: With `by`, the number of groups or, for tensors and named arrays, the axis of the
             groups.
 
     Returns:
-        A value of the operands' kind, without these axes (unless `running`). If the accumulator's
-        result is a tuple, a tuple of values is returned. With `by`, the axis of the groups replaces
-        the first reduced axis; in a DataArray it is named after the labels, or "group". A group
-        without elements gives the result of a reduction without elements. If that is an error, the
-        group gives NaN; for integers, the start of comparisons, -1 for a position, or 0.
+        A value of the same kind as the operands, without the reduced axes (unless `running`). If
+        the accumulator's result is a tuple, a tuple of values is returned. With `by`, the axis of
+        the groups, in a DataArray named after the labels or "group", replaces the first reduced
+        axis. A group without elements gives the result of a reduction without elements. If that
+        reduction is an error, the group gives NaN; for integers, max gives the least value of the
+        dtype, min the greatest value, argmax and argmin -1, and a user's accumulator 0.
 
     Raises:
         GraphValueError: no accumulator has this name, an empty reduction has no initial value, or
@@ -101,7 +101,7 @@ def fold(
 def _fold_values(
     acc: Accumulator, operands: Sequence[Any], axes: Any, running: bool, by: By | None
 ) -> Any:
-    """The result for operands of any kind, computed as values of that kind."""
+    """The result for operands of any kind, computed as values of the same kind."""
     given = tuple(operands) if by is None else (*operands, by.labels)
     groups = None if by is None else by.groups
     host = next((value for value in given if isinstance(value, NodeValue | NamedValue)), None)
@@ -244,7 +244,7 @@ class ArrayFold(ArrayFunction):
         return _folded(self._acc, folding, self._running)
 
     def names(self, count: int) -> list[str]:
-        """The names of `count` arguments, for errors; with groups, the last one is `by`."""
+        """The names of `count` arguments, for errors; with groups, the last name is `by`."""
         named = super().names(count)
         return named if self._groups is None else [*named[:-1], "by"]
 

@@ -105,7 +105,7 @@ class Groups:
             self.cells = elementwise(WHERE, _op("less", wide, ZERO), count, wide)
 
     def _checked_count(self, labels: Node, wide: Node) -> Node | None:
-        """The number of groups, computed after labels are checked; None if no label is -1."""
+        """The number of groups, computed after labels are checked; None if no label can be -1."""
         known = self.count.constant
         array = labels.array if isinstance(labels, Constant) else None
         if known is not None and array is not None and array.size and _is_frozen(array):
@@ -122,7 +122,7 @@ class Groups:
         return tuple(self.shape[d] for d in self.axes)
 
     def scatter(self, values: Node, start: Scalar, combine: Primitive) -> Node:
-        """Combine the values of each group with `start`, in order.
+        """The result of combining the values of each group with `start`, in order.
 
         The last group of the result has the elements that are left out.
         """
@@ -141,13 +141,13 @@ class Groups:
         return tuple(index)
 
     def spread(self, folded: Node) -> Node:
-        """An array with the result of its group for each element."""
+        """An array that holds, for each element, the result of the element's group."""
         here = tuple(map(iterator, self.axes))
         lengths = [self.count + 1]
         return gather(folded, self._target, [(self.cells, here)], self.shape, lengths)
 
     def fold(self, rule: UfuncFold, node: Node, dtype: DType) -> Node:
-        """Reduce each group by a ufunc, in the state's dtype for results of `dtype`."""
+        """Each group reduced by a ufunc; the state has the dtype that results of `dtype` need."""
         state = rule.state_dtype(dtype)
         start = _scalar(state, rule.initial(state))
         return self.scatter(cast(node, state), start, rule.combine)
@@ -212,7 +212,7 @@ def _extreme(rule: UfuncFold) -> Callable[[Groups, Node], Node]:
 
 
 def _position(rule: UfuncFold) -> Callable[[Groups, Node], Node]:
-    """Make a rule: each group's first position of an extreme or NaN, or -1 without elements."""
+    """A rule for each group's first position of an extreme or NaN; -1 if a group is empty."""
 
     def fold(groups: Groups, node: Node) -> Node:
         values = cast(node, rule.state_dtype(node.dtype))
@@ -291,7 +291,7 @@ GROUPED: Final[Mapping[str, Callable[[Groups, Node], Node]]] = {
 """The grouped reduction for each built-in accumulator."""
 
 
-# Accumulators of the user's
+# Accumulators that users define
 
 
 def _fold_sorted(acc: Accumulator, groups: Groups, folding: Folding) -> tuple[list[Node], bool]:

@@ -1,8 +1,8 @@
 """Lists of axes: one axis for each dimension of a tensor, with operators of lists and of sets.
 
 Functions with an `axis` argument find an axis here by its name, and pair the axes of operands.
-Requirements on lengths of axes are checked at once or, if a length is unknown, at a call; they are
-stored in a table by node, not in the node, like the origins of nodes.
+Requirements on lengths of axes are checked at once or, if a length is unknown, at a call; like the
+origins of nodes, the requirements are stored in a table by node, not in the node.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ AxisName = Axis | str
 
 
 def axis_of(own: Iterable[Axis], given: object, asked: str) -> Axis:
-    """The axis of a tensor that the user gives as an Axis or by its name.
+    """The axis that the user gives, as an Axis or by name, among the axes of a tensor.
 
     Raises:
         AxesError: the tensor has no such axis, or several axes have the given name.
@@ -113,9 +113,10 @@ def _several_fit(axes: Sequence[Axis], found: Sequence[Axis]) -> tuple[str, str]
 class Axes:
     """The axes of a tensor: distinct axes in an order, with operators of lists and of sets.
 
-    `+`, `==` and indexing are those of a list, `- | &` and `is_..._set` those of an ordered set
-    (ngraph axes, "Axes operations"). A name means the axis with this name in `axes["H"]`, `"H" in
-    axes`, `axes.index("H")` and to the right of `-` and `&`. `make_axes` makes Axes.
+    `+`, `==` and indexing work as for a list; `-`, `|`, `&` and the `is_..._set` methods work as
+    for an ordered set (ngraph axes, "Axes operations"). A name means the axis with this name in
+    `axes["H"]`, `"H" in axes`, `axes.index("H")` and to the right of `-` and `&`. `make_axes` makes
+    Axes.
 
     Examples:
         >>> axes = aj.make_axes({"H": 2, "W": 3})
@@ -277,11 +278,11 @@ class Axes:
         return hash(self._axes)
 
     def is_sub_set(self, other: AxesLike) -> bool:
-        """True if every axis is also in `other`, as for equal sets."""
+        """True if every axis of this set is also in `other`; this holds for equal sets, too."""
         return set(self) <= set(make_axes(other))
 
     def is_super_set(self, other: AxesLike) -> bool:
-        """True if every axis of `other` is also in this set, as for equal sets."""
+        """True if every axis of `other` is also in this set; this holds for equal sets, too."""
         return set(self) >= set(make_axes(other))
 
     def is_equal_set(self, other: AxesLike) -> bool:
@@ -357,7 +358,7 @@ def _axis_of_item(axis: object) -> Axis:
 
 
 def axes_of(own: Axes, given: AxesOf, asked: str) -> Axes:
-    """The axes of a tensor that the user gives as Axis or by name, one or a list.
+    """The axes that the user gives, as Axis or by name, one or a list, among a tensor's axes.
 
     Args:
         own: The axes of the tensor.
@@ -391,7 +392,7 @@ def new_axes(own: Axes, given: NewAxes, asked: str) -> Axes:
     """The result of `make_axes` for axes given as Axis or by the name of an axis in `own`.
 
     Raises:
-        AxesError: an axis is listed twice, or a given name is that of no axis or of several axes.
+        AxesError: an axis is listed twice, or a given name belongs to no axis or to several axes.
         GraphTypeError: an axis is given neither as an Axis nor by a name.
     """
     if isinstance(given, Axes | Mapping):
@@ -424,7 +425,7 @@ def _axis_at(own: Axes, one: object, asked: str) -> object:
 def by_axis(
     own: Axes, given: Mapping[AxisName, T], asked: str, others: Iterable[Axis] = ()
 ) -> dict[Axis, T]:
-    """The dictionary `given` with axes of a tensor as keys in place of their names.
+    """The dictionary `given`, in which axes of a tensor replace the names of axes as keys.
 
     Args:
         own: The axes of the tensor.
@@ -531,10 +532,10 @@ def check_outer(left: Axes, right: Axes, met: bool, asked: str) -> None:
 
 
 def check_names(left: Axes, right: Axes, result: Axes, asked: str) -> None:
-    """Warn of a result with two axes of one name, once per line of the user and pair of axes.
+    """Warn if two axes of a result have the same name, once per user's line and pair of axes.
 
     Different axes are not paired, so the result has an element for each pair of their positions.
-    There is no warning if one operand has both axes, since the user intends that.
+    There is no warning if one operand has both axes, since the user then knows of both.
     """
     mine, theirs = (left - right) & result, (right - left) & result
     for axis in theirs:

@@ -45,7 +45,7 @@ class AxisRole(_Tag):
 class AxisClass(_Tag):
     """A tag for axes of one kind but any length, e.g. the channels of all layers.
 
-    `make_axis_class` makes it. Elementwise operations pair axes of one class and equal length
+    `make_axis_class` makes a class. Elementwise operations pair axes of one class and equal length
     (ngraph tensors, "Axes").
     """
 
@@ -230,14 +230,14 @@ class Axis:
 
     @property
     def parts(self) -> tuple[Axis, ...]:
-        """The axes that were merged into this axis, at its offset; empty for other axes."""
+        """The axes that were merged into this axis, at this axis's offset; empty for other axes."""
         merged = self.primary._source
         whole = () if merged is None else merged.parts
         return tuple(part.get_dual(self.dual_offset) for part in whole)
 
     @property
     def primary(self) -> Axis:
-        """The axis at offset 0 from which this axis is derived; itself at offset 0."""
+        """The axis at offset 0 from which this axis is derived; at offset 0, this axis itself."""
         source = self._source
         return self if source is None or source.primary is None else source.primary
 
@@ -249,9 +249,9 @@ class Axis:
     def get_dual(self, offset: int) -> Axis:
         """The axis at an offset from this axis; also written `axis + offset`.
 
-        The result has the length, class and roles of this axis. Only `dot` pairs both axes; every
-        other operation treats them as different axes. The same offset always gives the same object:
-        `(W - 1) + 1 is W`.
+        The result has the length, class and roles of this axis. Only `dot` pairs the two axes with
+        each other; every other operation treats them as different axes. The same offset always
+        gives the same object: `(W - 1) + 1 is W`.
 
         Raises:
             GraphTypeError: the offset is not an integer.
@@ -342,8 +342,8 @@ def make_axis(
 
     Args:
         length: The number of positions; may be assigned later as `axis.length`.
-        name: The name, by which functions of a tensor find the axis; messages show it. Axes with
-            equal names are different axes: operations do not pair them.
+        name: The name, by which functions of a tensor find the axis; messages show the name. Axes
+            with equal names are different axes: operations do not pair them.
         roles: Tags made by `make_axis_role`; axes with a common role are still different axes.
         docstring: The meaning of the axis.
         axis_class: A class made by `make_axis_class`; by default a new class. Elementwise

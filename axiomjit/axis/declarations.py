@@ -167,13 +167,13 @@ Declared: TypeAlias = "Declaration | tuple[Declared, ...] | None"
 
 
 class Uses(NamedTuple):
-    """The axes and declarations that a value depends on and its node does not refer to."""
+    """The axes and declarations on which a value depends and which its node does not know."""
 
     axes: Axes
     declared: Declared = None
 
     def extended(self, other: Uses) -> Uses:
-        """The union of both dependences; this object itself if `other` adds nothing."""
+        """The union of these dependences and those of `other`; this object if nothing is added."""
         if other is self or (
             _includes(self.declared, other.declared) and self.axes.is_super_set(other.axes)
         ):
@@ -201,7 +201,7 @@ class DeclaredStorage(VersionedStorage):
 
 
 def joined_uses(axes: Axes, *uses: Uses) -> Uses:
-    """The dependences of a value with these axes that is computed from values with these `uses`."""
+    """The dependences of a value with these axes, computed from values that depend on `uses`."""
     held = {id(one): one for _, one in uses if one is not None}
     if len(held) > 1:
         inside = {id(part) for one in held.values() if isinstance(one, tuple) for part in one}

@@ -39,10 +39,11 @@ _PRIMITIVE_OF: Final[dict[np.ufunc, Primitive]] = {
 
 
 def paired(tensors: Sequence[Tensor], asked: str) -> tuple[Axes, list[Axes]]:
-    """The axes of an elementwise result, and for each operand the axes of the result that it has.
+    """The result's axes of an elementwise operation, and each operand's axes among these axes.
 
     Raises:
-        AxesError: axes of one class could be paired in several ways, or `config.outer` refuses.
+        AxesError: axes of one class could be paired in several ways, or the operands have no common
+            axis and `config.outer` is "error".
     """
     axes = tensors[0].axes
     labels = [axes]
@@ -83,7 +84,8 @@ def apply_ufunc(ufunc: np.ufunc, *operands: object, name: str | None = None) -> 
     """Apply a ufunc with a NumPy rule, element by element.
 
     Raises:
-        AxesError: axes of one class could be paired in several ways, or `config.outer` refuses.
+        AxesError: axes of one class could be paired in several ways, or the operands have no common
+            axis and `config.outer` is "error".
         GraphTypeError: an operand is an array without axes, or neither a tensor nor a number.
     """
     for value in operands:
@@ -148,7 +150,7 @@ def astype(x: Operand, dtype: DTypeLike) -> Tensor:
     """The tensor with elements converted to another dtype, as by NumPy's `astype`.
 
     Returns:
-        A tensor with the axes of x; x itself if it has the dtype.
+        A tensor with the axes of x; x itself if x has the dtype.
 
     Raises:
         GraphTypeError: elements of this dtype cannot be compiled, or x is neither a tensor nor a
@@ -166,10 +168,11 @@ def where(condition: Operand, x: Operand, y: Operand) -> Tensor:
     """The elements of x where the condition holds, and those of y elsewhere.
 
     Returns:
-        A tensor with the axes of `condition`, x and y, combined in this order as `add` does.
+        A tensor with the axes of `condition`, x and y, which are paired in this order, as by `add`.
 
     Raises:
-        AxesError: axes of one class could be paired in several ways, or `config.outer` refuses.
+        AxesError: axes of one class could be paired in several ways, or the operands have no common
+            axis and `config.outer` is "error".
         GraphTypeError: an operand is an array without axes, or neither a tensor nor a number.
     """
     for value in (condition, x, y):
@@ -184,10 +187,11 @@ def clip(x: Operand, low: Operand | None, high: Operand | None) -> Tensor:
     """The elements of x limited to the range from `low` to `high`; None sets no limit.
 
     Returns:
-        A tensor with the axes of x and of the limits, combined in this order as `add` does.
+        A tensor with the axes of x and of the limits, which are paired in this order, as by `add`.
 
     Raises:
-        AxesError: axes of one class could be paired in several ways, or `config.outer` refuses.
+        AxesError: axes of one class could be paired in several ways, or the operands have no common
+            axis and `config.outer` is "error".
         GraphTypeError: an operand is an array without axes, or neither a tensor nor a number.
     """
     given = [value for value in (x, low, high) if value is not None]
@@ -203,7 +207,7 @@ def clip(x: Operand, low: Operand | None, high: Operand | None) -> Tensor:
 
 
 def _functions() -> dict[str, TensorFunction]:
-    """The functions for `UFUNCS`, by each of NumPy's names of a ufunc."""
+    """The tensor function of each ufunc in `UFUNCS`, by each name that the ufunc has in NumPy."""
     # Not dir(np): getattr of all its names imports f2py, testing and other modules (60 ms).
     ufuncs = ((n, value) for n, value in vars(np).items() if isinstance(value, np.ufunc))
     functions = {name: _function(name, ufunc) for name, ufunc in ufuncs if ufunc in UFUNCS}

@@ -83,7 +83,7 @@ def dot(x: Operand, y: Operand) -> Tensor:
 
 
 def _placing(operands: Sequence[object], asked: str) -> Placing:
-    """Prepare an operation that pairs dimensions by position, and the axes of its results."""
+    """Prepare an operation that pairs dimensions by position; it also makes the results' axes."""
     tensors = [as_tensor(value, asked) for value in operands]
     every = [axis for tensor in tensors for axis in tensor.axes]
 
@@ -103,7 +103,10 @@ def _placing(operands: Sequence[object], asked: str) -> Placing:
 
 
 def _new_axis(like: Sequence[Axis], length: Dim, every: Sequence[Axis]) -> Axis:
-    """A new axis, derived from the first axis of `like` if any; its length depends on `every`."""
+    """The new axis of a result, derived from the first axis of `like` if there is one.
+
+    The length depends on the lengths of the axes in `every`.
+    """
     if like:
         return derived_axis(like[0], length, every)
     if length.constant is not None:

@@ -261,7 +261,7 @@ class NamedArray(AxisMethods[Any], NamedValue):
             attrs: The attributes of the DataArray.
 
         Raises:
-            GraphValueError: two axes have one name.
+            GraphValueError: two axes have the same name.
         """
         return by_names("from_named", self, coords, name, attrs)
 

@@ -51,9 +51,10 @@ class Slide(SlidingWindow):
 
 
 def by_sliding_axis(inputs: Axes, windows: Axes, setting: Any, asked: str) -> Any:
-    """A setting of a sliding window, with axes in place of names if it is a dictionary.
+    """A setting of a sliding window; if it is a dictionary, axes replace the names of axes.
 
-    A name means an axis of the input or, if no axis of the input has it, an axis of a window.
+    A name means an axis of the input or, if no axis of the input has this name, an axis of a
+    window.
 
     Raises:
         AxesError: a key is an axis neither of the input nor of a window, or several axes have the
@@ -70,7 +71,7 @@ def slides_over(
     dilation: Setting,
     asked: str,
 ) -> list[Slide]:
-    """The slides of windows with these lengths; by default a stride is the window's length.
+    """One `Slide` per window; by default the stride is the length of the window.
 
     A setting is one value for all sliding axes, or a dictionary from axis to value; a key is the
     sliding axis, or the axis of the filter that slides along it.
@@ -171,9 +172,9 @@ def convolution(
         filter: The filter, a tensor.
         strides: The distance in x between positions of the filter: a number for all sliding axes,
             or a dictionary from axes, or names of axes of x, to numbers.
-        padding: The number of positions before and after x along sliding axes that the filter also
-            covers and that contribute nothing: a number for both sides, a pair (before, after), or
-            a dictionary from axes or names to such paddings.
+        padding: For sliding axes, the number of positions beyond each end of x that the filter also
+            covers, as if x were zero there: a number for both sides, a pair (before, after), or a
+            dictionary from axes or names to such paddings.
         dilation: The distance in x between neighbouring elements of the filter, given like
             `strides`.
         axes: The axes of the result, in order: the axes of x and of the filter that remain, and a
@@ -239,7 +240,7 @@ def _convolved(
 
 
 def _filter_pairs(inputs: Axes, own: Axes, named: set[Axis], asked: str) -> tuple[Pairs, Pairs]:
-    """The axis of x for each contracted axis of the filter, and for each sliding axis of it."""
+    """The axes of x that are paired with the contracted and with the sliding axes of the filter."""
     met: Pairs = {axis: axis for axis in own if axis in inputs}
     slid: Pairs = {}
     free = inputs - met
@@ -290,7 +291,7 @@ def _equal(one: Axis, other: Axis, asked: str) -> bool:
 
 
 def _places(slides: list[Slide]) -> Pairs:
-    """For each sliding axis, the new axis with one element per position of the window."""
+    """For each sliding axis, a new axis with one element for each position of the window."""
     return {one.axis: derived_axis(one.axis, one.places, one.roots) for one in slides}
 
 

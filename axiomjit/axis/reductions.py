@@ -1,7 +1,7 @@
-"""Graphs of axis tensors: reductions, scans and sorting over named axes, and elements at positions.
+"""Graphs of axis tensors: reductions, scans and sorting over named axes, and `take`.
 
-NumPy sorts tensors, in plan steps between the loops. Elements at positions are gathered by the
-loops that read them.
+NumPy sorts tensors, in plan steps between the loops. The elements that `take` selects are gathered
+by the loops that read them.
 """
 
 from __future__ import annotations
@@ -172,7 +172,8 @@ def variance(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None)
     """The variance over axes; arguments and errors are those of `sum`.
 
     Returns:
-        A tensor with the remaining axes and the dtype of `mean`, without the imaginary part.
+        A tensor with the remaining axes and the dtype of `mean`, or of its real part if the dtype
+        is complex.
     """
     return _reduce("variance", x, reduction_axes, out_axes)
 
@@ -254,7 +255,7 @@ def L1_norm(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) 
 
 @hides_frames
 def tensor_size(x: Operand, reduction_axes: AxesOf = None, out_axes: AxesOf = None) -> Tensor:
-    """The number of elements that a reduction over these axes combines; arguments of `sum`.
+    """The number of elements that a reduction over axes combines; arguments are those of `sum`.
 
     Returns:
         A tensor without axes, which is promoted like a Python int.

@@ -65,8 +65,8 @@ def variable(
             axes and returns such a value. The value is converted once, by 'same_kind' casting.
         layout: The layout: "C", "F" or a Layout with sizes of at least the lengths. Padding is
             never read or written. By default the first computation that uses the variable chooses
-            the layout for good: the order of axes that the computation reads fastest, or "C" if it
-            writes the variable.
+            the layout, which then remains: the order of axes that the computation reads fastest, or
+            "C" if the computation writes the variable.
 
     Returns:
         A tensor with these axes (ngraph tensors, "Tensors").
@@ -74,9 +74,9 @@ def variable(
     Raises:
         AxesError: an axis is listed twice.
         GraphTypeError: elements of this dtype cannot be compiled, or the initial value cannot be
-            converted to it.
+            converted to this dtype.
         GraphValueError: the layout does not fit the axes, or the initial value has another shape.
-            If a length is unknown or a function makes the initial value, this is checked at first
+            If a length is unknown or a function makes the initial value, the check happens at first
             use.
     """
     where = user_location()
@@ -160,7 +160,7 @@ def temporary(
 
 @hides_frames
 def value_of(x: Operand) -> Tensor:
-    """A copy of x, made when a run first reads the copy; later writes into x do not change it."""
+    """A copy of x, made when a run first reads it; later writes into x do not change the copy."""
     return materialize(x)
 
 
@@ -204,8 +204,8 @@ def assign(lvalue: Tensor, rvalue: Operand) -> Tensor:
         rvalue: The value, broadcast to the axes of `lvalue`; all of it is read before the write.
 
     Returns:
-        A tensor with the axes and the new values of `lvalue`. A computation writes once, even if it
-        uses this tensor several times (ngraph tensors, "Tensors").
+        A tensor with the axes and the new values of `lvalue`. A computation writes once, even if
+        the computation uses this tensor several times (ngraph tensors, "Tensors").
 
     Raises:
         AxesError: `lvalue` lacks an axis of the value.
@@ -296,7 +296,7 @@ def fill(x: Tensor, scalar: ScalarValue) -> Tensor:
 
 @hides_frames
 def sequential(ops: Iterable[Tensor]) -> Tensor:
-    """An operation that runs operations in order; each reads the values that earlier ones wrote.
+    """An operation that runs the given operations in order; each one reads the earlier writes.
 
     Returns:
         A tensor with the axes and the value of the last operation.
@@ -347,7 +347,7 @@ def materialize(x: Operand) -> Tensor:
 
 @hides_frames
 def PrintOp(x: Operand, prefix: str | None = None) -> Tensor:
-    """Return a tensor equal to x; each computation of it prints its values.
+    """Return a tensor equal to x; a computation of this tensor prints the values.
 
     Args:
         x: The tensor.
@@ -375,8 +375,8 @@ def uniform(x: Operand, low: Operand = 0.0, high: Operand = 1.0) -> Tensor:
     """A tensor with the axes of x whose elements are random, uniformly distributed in [low, high).
 
     Args:
-        x: A tensor with the axes of the result. The result has this dtype if it is floating,
-            otherwise float64.
+        x: A tensor with the axes of the result. The result has the dtype of this tensor if the
+            dtype is floating, otherwise float64.
         low: The lower bound, a number or tensor.
         high: The upper bound, a number or tensor.
 
@@ -397,8 +397,8 @@ def normal(x: Operand, loc: Operand = 0.0, scale: Operand = 1.0) -> Tensor:
     """A tensor with the axes of x whose elements are random, normally distributed.
 
     Args:
-        x: A tensor with the axes of the result. The result has this dtype if it is floating,
-            otherwise float64.
+        x: A tensor with the axes of the result. The result has the dtype of this tensor if the
+            dtype is floating, otherwise float64.
         loc: The mean, a number or tensor.
         scale: The standard deviation, a number or tensor.
 

@@ -239,8 +239,8 @@ class Tensor(AxisMethods["Tensor"], AxisValue):
         """Label the dimensions of `node`.
 
         Args:
-            node: The node of the value. For an l-tensor, it is a version of the storage, or a view
-                of a version.
+            node: The node of the value. For an l-tensor, the node is a version of the storage, or a
+                view of a version.
             axes: One Axis per dimension.
             uses: Axes and declarations that the value depends on and the node does not refer to;
                 they live as long as the tensor.
@@ -410,8 +410,8 @@ def constant(value: ArrayLike, axes: AxesLike = None, dtype: DTypeLike | None = 
 
     Args:
         value: An array with one dimension per axis, or a number, to which all elements are equal.
-        axes: The axes, by default those of a named array or DataArray; lengths must be known unless
-            the value is a number.
+        axes: The axes, by default the axes of a named array or DataArray; lengths must be known
+            unless the value is a number.
         dtype: The element type; by default that of the value.
 
     Returns:
@@ -463,7 +463,7 @@ def _frozen_copy(value: ArrayLike, dtype: DTypeLike | None) -> np.ndarray:
 def placeholder(
     axes: AxesLike, dtype: DTypeLike | None = None, layout: Layout | str | None = None
 ) -> Tensor:
-    """Make a tensor whose values are an argument of a computation; it can be assigned to.
+    """Make a tensor whose values are an argument of a computation, and which can be assigned to.
 
     Args:
         axes: The axes, whose lengths may be assigned until the computation is called.

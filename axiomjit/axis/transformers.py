@@ -214,7 +214,7 @@ class VariableValues:
         """The arrays of variables; new arrays are kept for all later calls.
 
         `orders(arrays, positions)` gets the positions of new arrays without a requested layout, and
-        returns for some of them the order of dimensions in memory.
+        returns for some of these arrays the order of dimensions in memory.
         """
         with self.lock:
             new = {k: node for k, node in enumerate(nodes) if node not in self._arrays}
@@ -245,7 +245,8 @@ class Computation(NativeCallable[Any]):
     Call a computation with one array of the exact shape per placeholder, in order, or with
     `feed_dict`, a dictionary from placeholder to array. A named array may have its axes in any
     order. The results are new arrays, or named arrays: one array for a single output, a tuple for a
-    list or tuple, a dictionary from tensor to array for a set, None for None. A call raises:
+    list or tuple, a dictionary from tensor to array for a set, None for None. A call raises these
+    errors:
 
     - AxesError: the length of an axis is unknown, or lengths do not fit.
     - GraphTypeError: the elements of an argument cannot be cast to the placeholder's dtype.
@@ -389,7 +390,7 @@ class Computation(NativeCallable[Any]):
 
 
 def _call_text(*arguments: object, feed_dict: Mapping[Tensor, object] | None = None) -> Any:
-    """A function with the signature of a computation's call."""
+    """A function whose signature is also the signature of a computation's call."""
 
 
 _SIGNATURE: Final = inspect.signature(_call_text)

@@ -2,7 +2,7 @@
 
 A part of a tensor, selected by integers, slices, Ellipsis or a dictionary from axis to item, is a
 view. A whole slice keeps its Axis; any other slice gets a new Axis with the class, roles and offset
-of the old one. If a length is unknown, the bounds of a slice are minima or maxima of lengths.
+of the old Axis. If a length is unknown, the bounds of a slice are minima or maxima of lengths.
 
 Padded, stacked and concatenated tensors are complex views (ngraph tensors): operands are read in
 place, not copied.
@@ -254,7 +254,7 @@ def expand_dims(x: Operand, axis: AxisName, pos: SupportsIndex = 0) -> Tensor:
 
 
 def added_axis(axis: object, asked: str) -> Axis:
-    """The axis that an operation adds, after a check that it is an Axis: a name has no length.
+    """The axis that an operation adds, checked to be an Axis, since a name has no length.
 
     Raises:
         GraphTypeError: `axis` is not an Axis.
@@ -346,7 +346,7 @@ def flatten_at(x: Operand, i: SupportsIndex) -> Tensor:
 
 
 def _merged(tensor: Tensor, groups: Sequence[int]) -> Tensor:
-    """The tensor with runs of axes merged; `groups` are the numbers of axes of the runs."""
+    """The tensor with neighbouring axes merged; `groups` has the number of axes of each group."""
     rest = list(tensor.axes)
     runs = [Axes(rest.pop(0) for _ in range(count)) for count in groups]
     labels = Axes(run.flatten() for run in runs)
@@ -394,7 +394,7 @@ def pad(
 
     Returns:
         A view of x and zeros (ngraph tensors, "PadTensorDescription"), which elementwise operations
-        and reductions read without copying it.
+        and reductions read without a copy.
 
     Raises:
         AxesError: the numbers of paddings and axes differ, a padding is negative, or an axis does
@@ -455,7 +455,8 @@ def stack(xs: Iterable[Operand], axis: Axis, pos: SupportsIndex = 0) -> Tensor:
     """Stack tensors with the same axes along a new axis, one tensor at each position.
 
     Args:
-        xs: The tensors; the axes of each one are brought to the order of the first tensor's axes.
+        xs: The tensors; the axes of each tensor are brought to the order of the first tensor's
+            axes.
         axis: The new axis; its length is the number of tensors.
         pos: The position of the new axis in the result; negative positions count from the end.
 

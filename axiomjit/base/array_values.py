@@ -1,6 +1,6 @@
 """The base class of all objects that NumPy's functions and Python's operators treat as arrays.
 
-Beside it are the names of the operators, and the refusal of arrays in chunks.
+The module also has the names of the operators, and the function that refuses arrays in chunks.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ PREFIX: Final = {
 OPERATORS: Final = {
     stem: name for table in (INFIX, COMPARISONS, PREFIX) for stem, (name, _) in table.items()
 }
-"""NumPy's function for each method."""
+"""The name of NumPy's function for each operator, by its method's name without underscores."""
 SIGNS: Final = {
     name: sign
     for table in (INFIX, COMPARISONS, PREFIX)
@@ -84,7 +84,7 @@ OPERATOR_UFUNCS: Final[Mapping[str, np.ufunc]] = {
     **{stem: getattr(np, name) for stem, name in OPERATORS.items()},
     **{"matmul": np.matmul, "divmod": np.divmod},
 }
-"""NumPy's ufunc for each operator, by the name of its method without underscores."""
+"""NumPy's ufunc for each operator, by the name of the operator's method without underscores."""
 
 
 def _infix(name: str) -> Callable[[ArrayValue[Result], object], Result]:
@@ -111,7 +111,7 @@ def _prefix(name: str) -> Callable[[ArrayValue[Result]], Result]:
 
 
 class _OfClass:
-    """A method that attribute lookup finds on the class, as NumPy does, but not on instances."""
+    """A method that is found on the class, where NumPy looks, but not on instances."""
 
     def __init__(self, name: str, method: Callable[..., Any]) -> None:
         self._name, self._method = name, method
@@ -192,7 +192,7 @@ class ArrayValue(Generic[Result]):
         return function._implementation(*operands, **options)
 
     def _value(self, use: str) -> Any:
-        """Return the value for the conversion `use`, such as "bool" or "float", or refuse it."""
+        """Return the value for the conversion `use`, such as "bool", or refuse the conversion."""
         kind = type(self).__name__
         raise TypeError(f"{use}() argument must be a string or a real number, not {kind!r}")
 

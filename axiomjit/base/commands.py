@@ -26,11 +26,11 @@ def run_command(parser: argparse.ArgumentParser, argv: Sequence[str] | None) -> 
 
     Args:
         parser: The program's parser; each of its commands sets `run`.
-        argv: The arguments after the program's name; None for those of the process.
+        argv: The arguments after the program's name; None for the arguments of the process.
 
     Returns:
-        0 when done, 2 for wrong usage or an unusable file, 1 for a defect of axiomjit or a closed
-        output pipe, 130 when interrupted.
+        0 if the command is done, 2 for wrong usage or an unusable file, 1 for a defect of axiomjit
+        or a closed output pipe, 130 when interrupted.
     """
     for stream in (sys.stdout, sys.stderr):  # so that file names can be printed in any locale
         if hasattr(stream, "reconfigure"):
@@ -85,7 +85,7 @@ def on_one_line(error: AxiomError) -> str:
 
 
 def package_version(package: str, absent: str = "not installed") -> str:
-    """The version of an installed package, or `absent`."""
+    """The version of an installed package, or `absent` if the package is not installed."""
     try:
         return version(package)
     except PackageNotFoundError:
@@ -140,7 +140,7 @@ def vector_extensions() -> str:
     """This CPU's vector extensions by LLVM's names; empty if LLVM does not know the CPU.
 
     Raises:
-        ImportError: there is no llvmlite.
+        ImportError: llvmlite is not installed.
     """
     try:
         found = lazy_import("llvmlite.binding").get_host_cpu_features()

@@ -68,7 +68,7 @@ def packed_settings() -> int:
 
 
 class Config:
-    """The settings of axiomjit; assigning an unknown name or value raises."""
+    """The settings of axiomjit; assigning an unknown name or value raises an error."""
 
     __slots__ = (
         *("_cache_mb", "_entry", "_fallback", "_generator", "_kernels", "_outer", "_passes_until"),
@@ -155,9 +155,9 @@ class Config:
         """The policy for functions that use NumPy functions which are not compiled.
 
         Such a NumPy function runs as a step between compiled parts if the shapes and dtypes of its
-        results can be inferred; only the policy "error" refuses it. If they cannot be inferred,
-        "step" raises an error, too; "warn" (the default) and "allow" run the whole function in
-        NumPy.
+        results can be inferred; only the policy "error" refuses such a function. If shapes or
+        dtypes cannot be inferred, "step" raises an error, too; "warn" (the default) and "allow" run
+        the whole function in NumPy.
 
         The policy holds for `axiomjit.numpy`, too: a function of lazy arrays that cannot be
         recorded is run by NumPy at once, and refused under "error". A segment that cannot be
@@ -180,7 +180,7 @@ class Config:
 
     @property
     def cache_mb(self) -> int:
-        """Size limit of the compiled kernels on disk, in megabytes; 0 disables the disk cache."""
+        """The size limit of compiled kernels on disk, in megabytes; 0 disables the disk cache."""
         return self._cache_mb
 
     @cache_mb.setter
@@ -216,7 +216,7 @@ class Config:
 
     @property
     def pool_bytes(self) -> int:
-        """Size limit of the freed buffers kept for further results, in bytes."""
+        """The size limit of the freed buffers that are kept for further results, in bytes."""
         return self._pool_bytes
 
     @pool_bytes.setter
@@ -263,7 +263,7 @@ class Config:
 
     @property
     def seed(self) -> int | None:
-        """The seed of random numbers; assigning it restarts the generator."""
+        """The seed of random numbers; assigning a seed restarts the generator."""
         return self._seed
 
     @seed.setter
@@ -282,7 +282,7 @@ class Config:
 
 
 _PACKED: Final = ("bounds", "check", "disable", "_entry")
-"""The settings in the packed integer; `entry` is stored in the slot `_entry`."""
+"""The settings in the packed integer; the setting `entry` is stored in the slot `_entry`."""
 
 
 def _checked(setting: str, policy: str, known: tuple[str, ...] = POLICIES) -> str:

@@ -54,9 +54,10 @@ def stats() -> dict[str, int]:
 
     The counters give the numbers of compiled kernels, kernels found in memory, loaded from disk and
     not found on disk, kernel runs, library calls, external calls, and calls that NumPy ran instead
-    (except under `config.disable`). For `axiomjit.numpy`, they give the numbers of segments that
-    were run, of operations that NumPy ran at once, and of copies of memory that others can write.
-    Gauges give the rewritten loops that LLVM refused and the bytes in the pool of recycled buffers.
+    (except under `config.disable`). For `axiomjit.numpy`, the counters give the numbers of segments
+    that were run, of operations that NumPy ran at once, and of copies of memory that other code can
+    write. Gauges give the rewritten loops that LLVM refused and the bytes in the pool of recycled
+    buffers.
     """
     with _lock:  # reading the counter itself adds one
         asked = next(_stats_calls)
@@ -68,8 +69,8 @@ class StageTimes(Record):
     """Milliseconds spent to compile all programs of a function, by stage.
 
     `following` traces the function, `lowering` runs the passes and writes kernels, `compiling`
-    makes machine code with Numba and LLVM, the import of Numba included, and `loading` reads it
-    from disk.
+    makes machine code with Numba and LLVM, the import of Numba included, and `loading` reads
+    machine code from disk.
     """
 
     following: float = 0.0

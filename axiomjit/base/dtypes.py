@@ -113,7 +113,7 @@ def code(dtype: DType) -> str:
 
 
 def state_dtype(parts: Sequence[DType]) -> DType:
-    """The dtype of a reduction's state: its value's dtype, or a record dtype of several values."""
+    """The dtype of a reduction's state: the dtype of the only part, or a record of all parts."""
     if len(parts) == 1:
         return parts[0]
     return np.dtype([(f"s{k}", part) for k, part in enumerate(parts)])
@@ -141,9 +141,9 @@ def cast_name(code: str) -> str:
 def float_route(code: str) -> str:
     """The signed integer type through which a float is cast to an integer type other than u8.
 
-    x86-64 converts floats to 32 and 64 bits only, and gives the smallest integer for NaN and
-    overflow; narrower integers are the low bits of that result. NumPy converts floats in the same
-    way.
+    x86-64 converts floats only to integers of 32 and 64 bits, and gives the smallest integer for
+    NaN and overflow; a narrower integer consists of the low bits of such an integer. NumPy converts
+    floats in the same way.
     """
     return "i8" if code in ("i8", "u4") else "i4"
 
@@ -204,7 +204,7 @@ def wanted_dtype(dtype: DType, asked: str, where: str | None = None) -> DType:
 
 
 def named(dtype: DTypeLike, asked: str, where: str | None = None) -> DType:
-    """The dtype for a name, type or dtype, in native byte order.
+    """The dtype that a name, a type or a dtype means, in native byte order.
 
     Raises:
         GraphTypeError: NumPy knows no such dtype, or elements of this dtype cannot be compiled.
@@ -218,7 +218,10 @@ def named(dtype: DTypeLike, asked: str, where: str | None = None) -> DType:
 
 
 def walkable(array: np.ndarray) -> bool:
-    """True if kernels can read an array: native and aligned, strides multiples of the itemsize."""
+    """True if kernels can read an array.
+
+    Kernels need native byte order, alignment, and strides that are multiples of the itemsize.
+    """
     size = array.itemsize or 1
     whole = math.gcd(*array.strides, size) == size
     return array.dtype.isnative and array.flags.aligned and whole

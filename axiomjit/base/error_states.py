@@ -31,8 +31,8 @@ def user_traps_errors() -> bool:
 
 _state: Any = getattr(import_module("numpy._core.umath"), "_extobj_contextvar", None)
 error_state: Callable[[], object] = object if _state is None else _state.get
-"""Returns the object in which NumPy keeps its error states, or a new object if it cannot be
-read."""
+"""Returns the object in which NumPy keeps its error states, or a new object if that object cannot
+be read."""
 
 
 class Harmless:

@@ -1,7 +1,7 @@
 """The exception tree; each message says what was asked, what was seen, and what to do instead.
 
-The message of an operation's error may end with `operands`: a line for each operand, which has the
-operand's type and the argument that it is, or the user's line that made it.
+The message of an operation's error may end with `operands`: one line per operand, with the
+operand's type, and either its name as an argument or the user's line that made the operand.
 
 AxiomError
 ├── GraphTypeError (TypeError)      a dtype or a kind of value that cannot be used
@@ -73,7 +73,7 @@ class GraphValueError(AxiomError, ValueError):
 
 
 class GradientError(GraphTypeError):
-    """A derivative that does not exist, or an operation without a rule for it."""
+    """A derivative that does not exist, or an operation without a derivative rule."""
 
 
 class AxesError(GraphValueError):
@@ -144,7 +144,7 @@ class ImpureError(NeedsValuesError):
 
 
 class InterruptedWritesError(TraceError):
-    """The function raises while it is traced, after it has written or drawn random numbers."""
+    """The function raises an error while it is traced, after writing or drawing random numbers."""
 
 
 class UnfollowedError(TraceError):
@@ -172,7 +172,7 @@ class BenchError(AxiomError, ValueError):
 
 
 class BoundsError(AxiomError, AssertionError):
-    """A kernel or a view reached outside its buffer: a defect of axiomjit, found when checked."""
+    """A kernel or a view reached outside its buffer: a defect of axiomjit, found by a check."""
 
 
 class VerifyError(AxiomError, AssertionError):
@@ -184,7 +184,7 @@ class FallbackWarning(UserWarning):
 
 
 class SameNameWarning(UserWarning):
-    """An operation combines two different axes of one name; its result has both."""
+    """An operation combines two different axes of the same name; the result has both axes."""
 
 
 class UnrolledLoopWarning(UserWarning):

@@ -93,7 +93,7 @@ class _WorkLock:
     """A lock that lets a waiting fork go first.
 
     Threads that acquire a plain lock repeatedly would starve a fork. A `with` statement looks up
-    `__enter__` and `__exit__` before it calls `__enter__`. The returned methods are C methods, in
+    `__enter__` and `__exit__` before it calls `__enter__`. Both attributes return C methods, in
     which no signal handler runs, so that the lock is free after a handler raises.
     """
 
@@ -121,7 +121,7 @@ class NotNowError(Exception):
 
 
 def why_not_compile() -> str | None:
-    """The reason why this thread must not compile now; None if it may."""
+    """The reason why this thread must not compile now; None if the thread may compile."""
     if _Process.interrupted_work:
         return "the process was forked while its parent compiled in another thread"
     if is_held_here(FORKS_WAIT.lock) or _compiles_elsewhere():
@@ -207,7 +207,9 @@ if hasattr(os, "register_at_fork"):
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Pause the garbage collector inside a block, unless other threads, which may switch it, exist.
+    """Pause the garbage collector inside a block, unless other threads exist.
+
+    Other threads may switch the collector on or off at the same time.
 
     During the import of this package the collector would run forty times without freeing anything.
     """
@@ -232,7 +234,7 @@ def lazy_import(*modules: str) -> Any:
 
 
 def imported(module: str) -> Any:
-    """Return a module if it is imported, else None, also while another thread imports it.
+    """Return a module if its import is complete, None if it is missing or being imported.
 
     `sys.modules` may hold a half-imported module, without all its names.
     """

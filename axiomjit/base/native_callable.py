@@ -20,7 +20,7 @@ R = TypeVar("R")
 Tables = tuple[Any, ...]
 """Addresses of guard tables, each followed by the objects that its table keeps alive."""
 ALWAYS_UNTIL = 16
-"""Number of misses up to which a native entry may be built after each miss."""
+"""The number of misses up to which a native entry may be built after each miss."""
 THEN_EVERY = 64
 """After ALWAYS_UNTIL misses, a native entry is built only on every 64th miss."""
 
@@ -48,7 +48,7 @@ class NativeCallable(functools.partial[R]):
         self.enter(self.slow)
 
     def drop_tables(self, kernel: object = None) -> None:
-        """Drop all guard tables or, if a kernel is given, those that run this kernel."""
+        """Drop all guard tables or, if a kernel is given, the tables that run this kernel."""
         cell = getattr(self.func, "__self__", None)
         if isinstance(cell, list):
             change_tables(cell, lambda tables: _without(tables, kernel) if kernel else ())
@@ -75,7 +75,7 @@ class NativeCallable(functools.partial[R]):
 
 
 def change_tables(cell: list[Any], change: Callable[[Tables], Tables]) -> None:
-    """Replace the tables of a cell by `change(tables)`.
+    """Replace the tables in a cell, which is a list of one item, by `change(tables)`.
 
     The change is made again if another thread or a signal handler replaces the tables meanwhile.
     """

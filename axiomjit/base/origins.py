@@ -37,7 +37,7 @@ axiomjit."""
 
 
 def user_location() -> str | None:
-    """`file:line` of the user's innermost frame, or None."""
+    """`file:line` of the user's innermost frame; None if there is no frame of the user."""
     frame = _users_frame()
     return None if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
@@ -93,7 +93,7 @@ def is_users_frame(frame: FrameType) -> bool:
     name = frame.f_code.co_filename
     if name.startswith(_INTERNAL_FOLDERS) or name.startswith("<frozen"):
         return False
-    if "pandas" not in sys.modules:  # xarray imports it
+    if "pandas" not in sys.modules:  # xarray imports pandas
         return True
     return _top_package(frame) not in _LABELLED_LIBRARIES
 
@@ -135,7 +135,7 @@ def hide_frames(error: BaseException) -> None:
     Frames of libraries that axiomjit called, and errors that axiomjit has handled, are removed,
     too. An error by a defect of axiomjit keeps all frames, and so does every error under
     `config.full_traceback`. A bare `raise` must follow in the same `except` block: unlike `raise
-    error`, it adds no frame.
+    error`, a bare `raise` adds no frame.
     """
     if config.full_traceback:
         return
@@ -198,7 +198,7 @@ def _is_internal(error: BaseException) -> bool:
 
 
 def _is_hidden(frame: FrameType, inside: bool) -> bool:
-    """True for a frame of axiomjit or a kernel; with `inside`, also of a library they called."""
+    """True for a frame of axiomjit or a kernel; with `inside`, also of a library called there."""
     file = frame.f_code.co_filename
     if file.startswith(_PACKAGES) or file == "<kernel>":
         return True

@@ -155,4 +155,4 @@ class cached_property(Generic[T]):  # noqa: N801  # a decorator, as `property` i
         if instance is None:
             return self  # type: ignore[return-value]
         value = vars(instance)[self._compute.__name__] = self._compute(instance)
-        return value  # Python finds it in `__dict__` from now on
+        return value  # from now on, Python finds the value in `__dict__`

@@ -69,7 +69,7 @@ def _token(spec: str, place: int, several: bool) -> Token:
 
 
 def split(tokens: Iterable[Token], mark: str, once: bool = False) -> list[list[Token]]:
-    """Split the tokens at each mark, or at the first mark only if `once`."""
+    """Split the tokens at each mark, or only at the first mark if `once` is true."""
     parts: list[list[Token]] = [[]]
     for token in tokens:
         if token.kind == mark and not (once and len(parts) == 2):

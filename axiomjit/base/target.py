@@ -1,9 +1,9 @@
 """The CPU that kernels are compiled for: its name and its capabilities.
 
 `config.target` names the CPU, and Numba's environment variables define the CPU "native". `dispatch`
-passes the process's target to the passes, a kernel stores it, and the runtime compiles for the
-kernel's target. No pass and no code generator queries the host CPU, so a target gives the same code
-on every host. A process keeps its target once the capabilities have been looked up.
+passes the process's target to the passes, a kernel stores the target, and the runtime compiles for
+the kernel's target. No pass and no code generator queries the host CPU, so a target gives the same
+code on every host. A process keeps its target once the capabilities have been looked up.
 """
 
 from __future__ import annotations
@@ -33,14 +33,15 @@ tremont westmere wildcatlake znver1 znver2 znver3 znver4 znver5
 CPUS: Final = frozenset(NAMES.split())
 """LLVM's names of 64-bit x86 CPUs; LLVM aborts the process on an unknown name."""
 GENERIC: Final = "generic"
-"""LLVM's name for the baseline CPU, equal to the first level."""
+"""LLVM's name for the baseline CPU, which is also the first of `LEVELS`."""
 UNUSED: Final = (
     r"aes|amx-.*|cl.*|cmpccxadd|enqcmd|fsgsbase|fxsr|hreset|invpcid|kl|lwp|mov(?:dir.*|rs)|mwaitx"
     r"|pclmul|pconfig|pku|prefetchi|prfchw|ptwrite|raoint|rdp.*|rdrnd|rdseed|rtm|serialize|sgx"
     r"|sha|sha512|shstk|sm[34]|tsxldtrk|u(?:intr|sermsr)|vaes|vpclmulqdq|waitpkg|wbnoinvd|widekl"
     r"|xsave.*"
 )
-"""A pattern of features whose instructions LLVM emits only if a program asks for them by name."""
+"""A pattern that matches the CPU features whose instructions LLVM emits only if a program asks for
+them by name."""
 NEEDS_AVX: Final = frozenset({"f16c", "fma", "fma4", "sm3", "sm4", "sha512", "vaes", "vpclmulqdq"})
 USED_FEATURES: Final = ("avx2", "avx512dq", "avx512vl", "avx512fp16", "f16c", "fma")
 """The CPU features that code generation depends on."""
@@ -54,7 +55,8 @@ class Target(Record):
     cpu: str = ""
     """LLVM's name of the CPU, which selects the instruction scheduling."""
     features: str = ""
-    """Features added to or removed from those of `cpu`, as in +avx2,-avx512f."""
+    """The features that are added to or removed from the features of `cpu`, as in
+    +avx2,-avx512f."""
     vector_bytes: int = 16
     """The vector length for elementary functions, in bytes.
 
@@ -75,7 +77,7 @@ class Target(Record):
     """True if software prefetching makes loops faster.
 
     AMD's Zen processors prefetch well themselves: elementary functions gain nothing, and argmin and
-    argmax lose a quarter."""
+    argmax lose a quarter of their speed."""
 
 
 class ChosenTarget:
@@ -147,7 +149,7 @@ def name_target(name: str) -> None:
 
 
 def choose_target(name: str) -> None:
-    """Choose a target that this CPU can run, before anything is compiled for another one.
+    """Choose a target that this CPU can run, before anything is compiled for another target.
 
     Raises:
         GraphValueError: the name is unknown, this CPU cannot run the target's code, or functions
@@ -274,10 +276,10 @@ INLINE_THRESHOLD: Final = 225
 
 
 def _features(binding: Any, cpu: str, features: str, wanted: Iterable[str]) -> set[str]:
-    """The features in `wanted` that a CPU with these features supports.
+    """The features in `wanted` that a CPU with the given features supports.
 
-    The test uses LLVM's inliner: it inlines a function only into a caller that has all features of
-    the function.
+    The test uses LLVM's inliner, which inlines a function only into a caller that has all features
+    of the function.
     """
     names = dict(enumerate(dict.fromkeys(wanted), 3))
     triple = binding.get_process_triple()

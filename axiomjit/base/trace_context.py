@@ -51,7 +51,7 @@ class Following:
         self.name = name
         self.scalars = scalars
         self.copied: frozenset[int] = frozenset()
-        """Positions of inputs that are copies, made of arguments that kernels cannot read."""
+        """The positions of inputs that are copies of arguments which kernels cannot read."""
         self.refusal: AxiomError | None = None
         self.ended = False
         self.last: object = None
@@ -84,7 +84,7 @@ class Following:
         self.region: Any = None
         """The loop or branch whose body is being traced, if any (`tracing.control_flow`)."""
         self.regions = 0
-        """The number of regions traced so far; it makes the names of their symbols and copies
+        """The number of regions traced so far, which makes the names of symbols and of copies
         unique."""
         self.asked: Any = None
         """The last node whose value the function asked for and tracing did not know."""
@@ -124,7 +124,7 @@ _following: ContextVar[Following | None] = ContextVar("axiomjit_following", defa
 
 
 def current() -> Following | None:
-    """The trace that runs in this context, or None."""
+    """The trace that runs in this context; None if no trace runs."""
     return _following.get()
 
 
@@ -147,7 +147,7 @@ AnyError = TypeVar("AnyError", bound=AxiomError)
 
 
 def refused(error: AnyError) -> AnyError:
-    """Store and return an error, to be raised when the function returns even if it was caught."""
+    """Store and return an error; it is raised when the function returns, even if caught before."""
     following = _following.get()
     if following is not None and following.refusal is None:
         following.refusal = error

@@ -2,8 +2,8 @@
 
 Each container type has a `ContainerForm`, which reads the contents of a container and builds it
 again. Forms use the methods of the built-in types, so that no code of a user's subclass runs. For
-each foreign library, `axiomjit` registers functions of `interop` that replace its objects among
-arguments; `interop` is imported when an argument is an object of such a library.
+each foreign library, `axiomjit` registers functions of `interop` that replace the library's objects
+among arguments; `interop` is imported when an argument is an object of such a library.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ class Blocks(Record):
 
     `holds(kind)` is true if `kind` is the class of the library's arrays in blocks. `stand_ins`
     returns the arguments of a call with NumPy arrays of the entire shapes in place of arrays in
-    blocks; `explained` returns the error of a call with stand-ins, without made-up lengths.
-    `answer` returns the results of a traced call, and `report` returns a text about the
+    blocks; `explained` returns the error of such a call without the lengths that a stand-in has
+    made up. `answer` returns the results of a traced call, and `report` returns a text about the
     stages of a traced call. `described` returns the arguments with arrays in blocks in place of
     each `axiomjit.spec`. `apply` calls a function of arrays that is defined by a function of nodes.
     """
@@ -59,7 +59,7 @@ LIBRARIES: Final[dict[str, Library]] = {}
 
 @lru_cache(maxsize=512)
 def library_name(kind: type) -> str:
-    """The first part of the name of the module of a class."""
+    """The first part of the name of the module that defines a class."""
     return str(kind.__module__).partition(".")[0]
 
 
@@ -92,10 +92,11 @@ def reachable(
 
     Args:
         roots: The objects to start from; the path of a root is its position.
-        enter: Returns the references of a value at a path, each as a step of a path and the object
-            there.
+        enter: Returns the references of a value at a path, each as a step of the path and the
+            object that the step leads to.
         most: The largest number of values to enter.
-        again: True to enter a value once for each path to it; then `enter` must break cycles.
+        again: True to enter a value once for each path to the value; then `enter` must break
+            cycles.
     """
     waiting: list[tuple[Path, Any]] = []
     waiting += [((k,), root) for k, root in enumerate(roots)][::-1]
@@ -117,9 +118,9 @@ class ContainerForm(Record):
 
     `apart` returns the fixed data (keys, names) and the parts; `build` makes a container from a
     type, fixed data and parts. A container with `is_object` is a leaf unless the `opens` of
-    `flatten_tree` accepts it. `is_labelled` is True for arrays with labels: the parts are arrays,
-    and the fixed data are their labels. `are_data` then returns for each part True for data and
-    False for a coordinate.
+    `flatten_tree` accepts the container. `is_labelled` is True for arrays with labels: the parts
+    are arrays, and the fixed data are their labels. `are_data` then returns for each part True for
+    data and False for a coordinate.
     """
 
     apart: Callable[[Any], KeysAndParts]
@@ -154,7 +155,7 @@ DICT: Final = ContainerForm(
 
 
 def _sequence(kind: Any, places: Keys, parts: Sequence[object]) -> object:
-    """A list or tuple of the parts; the parts at `places` are lists, whose entries take part."""
+    """A list or tuple of the parts; the parts at `places` are lists, whose entries are inserted."""
     if not places:
         return kind(parts)
     lists = ((part if k in places else (part,)) for k, part in enumerate(parts))
@@ -190,7 +191,7 @@ def state_of(value: object) -> dict[str, object]:
 
 
 def attributes(value: object) -> dict[str, object] | None:
-    """The attributes of a namespace or of an instance of a user's class by name, or None.
+    """The attributes, by name, of a namespace or of an instance of a user's class, else None.
 
     Slots are included. Values of other classes give None.
     """
@@ -245,7 +246,7 @@ class Composed:
 
 
 class Several(Composed):
-    """An entry of a list that stands for several entries; `build` returns a list of these."""
+    """An entry that stands for several entries of a list; `build` returns these entries."""
 
     __slots__ = ()
 
@@ -347,7 +348,7 @@ def form_of(kind: type) -> ContainerForm | None:
     """The form that splits values of a type; None for leaves.
 
     A subclass of a built-in container is a leaf if it has its own `__new__`, which might need
-    arguments. Tuples with named fields, as SciPy's functions return, are split all the same. A
+    arguments. Tuples with named fields, as SciPy's functions return, are nevertheless split. A
     dataclass is split into its attributes.
     """
     if kind in _FORM_OF_TYPE:
@@ -407,7 +408,10 @@ class OfArgument(Record):
 
 
 class RepeatedContainer(Record):
-    """A container met before in the tree, by its number; containers are numbered when completed."""
+    """A container that occurred before in the tree, by its number.
+
+    Containers get numbers in the order in which they are completed.
+    """
 
     number: int
 

@@ -31,9 +31,9 @@ Columns = dict[str, Array]
 """The columns of a file as float64, by name; missing values are NaN."""
 ROWS: Final = 10_000_000
 SOURCE_LINES: Final = 60
-"""The most source lines that are shown; kernels beyond them are left out."""
+"""The largest number of source lines that are shown; kernels after these lines are left out."""
 MOST_COLUMNS: Final = 64
-"""The most columns of a 2-D array; an array with more columns is flattened into one column."""
+"""The largest number of columns of a 2-D array; a wider array is flattened into one column."""
 RUNS: Final = 15
 LABEL_WIDTH, COLUMN_WIDTH = 28, 24
 SOURCE: Final = "from source"
@@ -194,8 +194,8 @@ READERS: Final = {".npy": _read_arrays, ".npz": _read_arrays, ".csv": _read_text
 def _fitted_columns(columns: Columns, names: Sequence[str], path: Path) -> list[Array]:
     """A column for each parameter, without rows that have a missing value in one of these columns.
 
-    If there are two parameters and a single column, it is used twice: without its first row, and
-    without its last row.
+    If there are two parameters and a single column, the column is used twice: without its first
+    row, and without its last row.
     """
     rows, count = len(next(iter(columns.values()))), len(names)
     has = amount(len(columns), "numeric column")

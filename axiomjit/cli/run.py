@@ -33,7 +33,7 @@ STANDARD: Final = os.path.join(os.path.dirname(os.__file__), "")
 
 
 def rebound_code(source: bytes, file: str) -> CodeType:
-    """Compile a module so that its imports of NumPy import `axiomjit.numpy`; lines stay the same.
+    """Compile a module whose imports of NumPy import `axiomjit.numpy`; line numbers are kept.
 
     Raises:
         SyntaxError, ValueError: the source cannot be compiled.
@@ -59,7 +59,7 @@ def rebind(folders: Sequence[str], program: str = "") -> None:
 
 
 class _Finder:
-    """Finds modules by the finders after it, and gives modules of the program another loader."""
+    """An import finder that asks later finders, and gives the program's modules another loader."""
 
     def __init__(self, folders: Sequence[str], program: str) -> None:
         self.folders = tuple(folders)
@@ -113,7 +113,7 @@ class _Finder:
         def get_preparation_data(name: str) -> dict[str, object]:
             data = {"axiomjit": self, **prepare(name)}  # first, so that it is unpickled first
             if self.program and data.get("init_main_from_path") == self.program:
-                del data["init_main_from_path"]  # would be run without our loader
+                del data["init_main_from_path"]  # Python would run the file without our loader
                 data["init_main_from_name"] = PROGRAM
             return data
 
@@ -128,7 +128,7 @@ class _RebindingLoader(SourceFileLoader):
         self._code = code
 
     def get_code(self, fullname: str) -> CodeType:
-        """The rebound code, for any name."""
+        """The rebound code, whatever name is given."""
         return self._code
 
 
@@ -140,7 +140,7 @@ class _SpawnLoader(SourceFileLoader):
         self._finder = finder
 
     def exec_module(self, module: ModuleType) -> None:
-        """Run the module, then let it rebind NumPy in spawned processes."""
+        """Run the module, then let the module rebind NumPy in spawned processes."""
         super().exec_module(module)
         self._finder.rebind_spawned(module)
 
@@ -176,7 +176,7 @@ def main(words: Sequence[str]) -> int:
 
 
 def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Split a command line into our options with the program, and the program's own arguments."""
+    """Split a command line into the command's options with the program, and the program's own."""
     at = 0
     while at < len(words) and words[at].startswith("-") and words[at] != "-":
         if words[at] == "-m":

@@ -41,7 +41,7 @@ def watcher() -> Watcher | None:
     """The watcher that prints to stderr the stages named in `config.show`; None if none is named.
 
     Raises:
-        GraphValueError: a name is neither a form nor a pass.
+        GraphValueError: a name is neither a stage nor a pass.
     """
     asked = frozenset(config.show)
     unknown = sorted(asked.difference(STAGE_NAMES, PASS_NAMES))
@@ -407,7 +407,7 @@ class Explanation:
 
     def html(self) -> str:
         """An HTML page with one section per stage; the page loads no other files."""
-        lazy_import("html")  # importing it takes long
+        lazy_import("html")  # the import takes long
         from html import escape
 
         sections = "".join(

@@ -2,9 +2,9 @@
 
 A call looks up, in this order: the native table of its function, the plan for the exact layout of
 its arguments (`exact_layout`, a `CompiledCall`), its signature, and the programs of that signature
-(`ProgramTable`). A missing entry is made, and a program is bound to a plan. Calls with arrays, with
-named arrays and of graphs all follow this order. Keys are made in `arguments.py`; the keys of named
-arrays need the axis language and are made in `named_calls.py`.
+(`ProgramTable`). A missing entry is made; a program becomes a plan for lengths. Calls with arrays,
+calls with named arrays and calls of graphs all follow this order. Keys are made in `arguments.py`;
+the keys of named arrays need the axis language and are made in `named_calls.py`.
 
 The following lists hold all state of the process that is outside graphs and functions, with the
 reason for each. A test in `tests/structure` compares the lists with the code.
@@ -18,8 +18,8 @@ Tables of identity: equal values are one object, freed with its last user.
 - `axiomjit/axis/axis.py` `_duals`: `axis + 1` is the same axis each time
 - `axiomjit/numpy/facts.py` `_interned`: edges of paths compare facts by identity
 
-Facts about a node, a storage or a graph. Such facts are not part of the computation, or have data.
-Hence they are stored outside the object, and freed with the object.
+Facts about a node, a storage or a graph. Such facts are not part of the computation, or they
+contain data. Hence they are stored outside the object, and freed with the object.
 
 - `axiomjit/graph/nodes.py` `_origins`: the user's line of a node; one node may come from two lines
 - `axiomjit/axis/axes.py` `_required`: checks on unknown lengths of a node, made later

@@ -48,7 +48,8 @@ _IDENTITIES: Final = (type, FunctionType, ModuleType, Enum, np.ufunc, np.ndarray
 MAX_DEPTH: Final = 12
 """The number of nesting levels whose state is in a key; deeper objects are compared by identity."""
 MAX_ENTRIES: Final = 1000
-"""The longest list, set or dict whose entries are in a key; others count by identity."""
+"""The largest length of a list, set or dict whose entries are in a key; a longer container is
+compared by identity."""
 
 
 class WeakIdentity(weakref.ref[Any]):
@@ -254,14 +255,15 @@ class CallArguments(Record):
     is_labelled: bool = False
     """True if arguments have labels, which are then in the key of the structure."""
     whole: bool = False
-    """True if a key has only the class of a static leaf; guards compare the parts that are read."""
+    """True if the key of a static leaf is only its class; guards then compare the parts that are
+    read."""
 
     def with_inputs(self, values: Sequence[object], names: Sequence[str]) -> CallArguments:
-        """The arguments; arrays and numbers from outside follow their dynamic leaves."""
+        """The arguments, with arrays and numbers from outside after the dynamic leaves."""
         return self.replace(dynamic=(*self.dynamic, *values), names=(*self.names, *names))
 
     def every_value(self) -> tuple[object, ...]:
-        """The values of all leaves, the dynamic ones first."""
+        """The values of all leaves, the dynamic leaves first."""
         return (*self.dynamic, *(value for _, value in self.static))
 
     def leaves(self, dynamic: Sequence[object]) -> list[object]:
@@ -400,7 +402,8 @@ def _signature_error(
 ) -> TypeError | None:
     """Python's error for a call that does not fit a signature, with the function's name.
 
-    An empty function with the same parameters raises the error; None if it raises no error.
+    The error comes from a call of an empty function with the same parameters; the result is None if
+    this call succeeds.
     """
     none = inspect.Parameter.empty
     parameters = [
@@ -465,7 +468,7 @@ def graph_key(arguments: Sequence[object], lengths: Mapping[Any, int]) -> object
 
 
 def kind_of(leaf: Any) -> object:
-    """The key of a leaf that is no plain array: its class, and the value of an int."""
+    """The key of a leaf: the class and layout of an array, the value of an int, or the class."""
     if isinstance(leaf, Array):
         return type(leaf), leaf.dtype, leaf.shape, leaf.strides, leaf.flags.aligned
     return (int, leaf) if isinstance(leaf, int) else type(leaf)
@@ -489,7 +492,7 @@ def whole_key(value: Any, forget: Forget | None = None) -> object:
 
 
 def swapped_dtype(values: Sequence[object]) -> object:
-    """The dtype of the first array in non-native byte order, or None."""
+    """The dtype of the first array in non-native byte order; None if there is no such array."""
     for value in values:
         if isinstance(value, Array) and not value.dtype.isnative:
             return value.dtype
@@ -497,7 +500,7 @@ def swapped_dtype(values: Sequence[object]) -> object:
 
 
 def plain_array(array: Array) -> Array:
-    """The array in a layout that kernels can read, copied only if its own layout is another.
+    """The array, or a copy in a layout that kernels can read if the array has another layout.
 
     Kernels need native byte order, alignment, and strides that are multiples of the itemsize. A
     copy has the memory order of the array, and stores repeated elements once.
@@ -510,7 +513,7 @@ def plain_array(array: Array) -> Array:
 
 
 def class_of(value: Any) -> object:
-    """The dtype of a plain array, or the class of another value; it decides about compilation."""
+    """The dtype of a plain array; the class of any other value."""
     return value.dtype if type(value) is Array else type(value)
 
 

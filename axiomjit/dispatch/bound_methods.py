@@ -5,7 +5,7 @@ The module is separate because `jit.py` would become too long.
 `pickle` stores functions by name. `cloudpickle` stores functions that another process cannot import
 by value: functions of `__main__`, lambdas and closures. A compiled function is stored in the same
 way as the pickler stores a plain function. The source text of the function is pickled, too;
-programs, kernels, native entries and locks are not.
+programs, kernels, native entries and locks are not pickled.
 """
 
 from __future__ import annotations
@@ -55,7 +55,8 @@ class BoundMethod(functools.partial[Any]):
 
 
 BY_VALUE: Final = "cloudpickle"
-"""The module name of the pickler that pickles by value; packages may include copies of it."""
+"""The module name of the pickler that pickles by value; packages may include copies of this
+module."""
 _ENTRY: Final = frozenset(NativeCallable.__annotations__)
 
 

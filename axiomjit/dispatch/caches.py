@@ -32,7 +32,8 @@ from axiomjit.symbolic.dims import Dim, Symbol, evaluate
 from axiomjit.symbolic.dims import Guards as LengthGuards
 
 MAX_LAYOUTS: Final = 512
-"""The largest number of compiled calls of a function or graph; each exact layout has its own."""
+"""The largest number of compiled calls of a function or graph, which has one for each exact
+layout."""
 MAX_SIGNATURES: Final = 256
 """The largest number of signatures with programs of one function, or of all graphs together."""
 
@@ -85,7 +86,8 @@ class Integers:
     """
 
     MAX_TABLES: Final = 8
-    """The largest number of native tables per layout; each covers other ranges of integers."""
+    """The largest number of native tables per layout; each table covers other ranges of
+    integers."""
 
     def __init__(
         self, symbols: Mapping[int, Symbol], guards: LengthGuards, leaves: Mapping[int, Dim]
@@ -106,16 +108,18 @@ class Integers:
 class CompiledCall(Record):
     """The computation for one exact layout of arguments, and the way to build the return value.
 
-    `plain`: arguments need no conversion. `held`: the constants of a graph, arrays that are passed
-    after the arguments. `watch`: the captured arrays, None if there are none. `leaves`: for each
-    leaf of the return value, the number of a result and the conversion of the result, or None and a
-    value or the recipe of a value. `writes`: positions of arguments that the run changes.
-    `speculative`: the run may find that a guess was wrong; arguments in `early` and `generators`
-    are then rolled back. `may_raise`: besides writes and draws, the run may raise an error that
-    NumPy raises after other errors. `outside`: what the function reads and changes outside; None
-    for graphs and named arrays. `counters`: positions and symbols of outside integers on which only
-    `leaves` depend. `integers`: the integer arguments, None if there are none. `decisions`: the
-    outcomes of comparisons of computed numbers that the program assumes, in order.
+    `plain` is true if the arguments need no conversion. `held` has the constants of a graph, arrays
+    that are passed after the arguments. `watch` has the captured arrays; it is None if there are
+    none. `leaves` has for each leaf of the return value the number of a result and the conversion
+    of the result, or None and a value or the recipe of a value. `writes` has the positions of the
+    arguments that the run changes. `speculative` is true if the run may find that a guess was
+    wrong; the arguments in `early` and `generators` are then rolled back. `may_raise` is true if
+    the run may raise an error, and also writes, draws random numbers or assumes decisions.
+    `outside` describes the objects outside that the function reads and changes; it is None for
+    graphs and named arrays. `counters` has the positions and symbols of outside integers on which
+    only `leaves` depend. `integers` has the integer arguments; it is None if there are none.
+    `decisions` has the outcomes of comparisons of computed numbers that the program assumes, in
+    order.
     """
 
     runnable: Runnable
@@ -136,7 +140,7 @@ class CompiledCall(Record):
 
     @property
     def is_guarded(self) -> bool:
-        """True if a call needs only its guards, since the run leaves no arguments to roll back."""
+        """True if guards suffice for a call, since the run never rolls back arguments."""
         return not self.early
 
     @property
@@ -176,8 +180,8 @@ class Table(BoundedTable[object, Entry]):
         """Drop the entries whose keys refer to objects that were freed.
 
         The garbage collector may call this method at any moment. If this thread holds the lock, the
-        next `keep` drops the entries. While Python exits, globals may be gone, so `ends` is an
-        argument.
+        next `keep` drops the entries. While Python exits, global names may be gone, so the test for
+        the exit is an argument, `ends`.
         """
         self._died = True
         if ends() or is_held_here(self._lock):
@@ -235,7 +239,7 @@ class ClassPrograms(list[Any]):
             values.pop(tuple(program.pins.values()), None)
 
     def candidates(self, lengths: Mapping[Symbol, int]) -> Iterator[Any]:
-        """Yield the programs whose fixed lengths have the values that they have in this call."""
+        """Yield the programs whose fixed lengths have the same values in this call."""
         for pinned, values in tuple(self._by_values.items()):
             yield from tuple(values.get(tuple(map(evaluate, pinned, repeat(lengths))), ()))
 
@@ -264,7 +268,7 @@ class ProgramTable(Table[ClassPrograms]):
     def find(
         self, key: object, lengths: Mapping[Symbol, int], build: Callable[[], AnyProgram]
     ) -> AnyProgram:
-        """The program of this signature whose guards hold; it is built if there is none.
+        """The program of this signature whose guards hold; a new program if there is none.
 
         All programs of a signature have the same Python class.
         """
@@ -295,8 +299,8 @@ def run_and_unflatten(
     """Run the plan, and build the return value; a result without dimensions becomes a NumPy scalar.
 
     `given` are the arguments before their conversion; a leaf of the return value may be one of
-    these. `vector` has the values of outside sources. If there are effects, the result is a tuple:
-    the return value, then the values that effects store.
+    these arguments. `vector` has the values of outside sources. If there are effects, the result is
+    a tuple: the return value, then the values that effects store.
     """
     results = compiled.runnable.run(arguments)
     if compiled.structure is LEAF and compiled.leaves[0] == (0, None):
@@ -352,7 +356,7 @@ def _leaf(number: int | None, value: object, results: Sequence[np.ndarray], made
 
 
 def finisher(compiled: CompiledCall) -> Callable[..., object] | None:
-    """The function that builds the return value from all results; None if results are not enough.
+    """The function that builds the return value from the results alone; None if there is none.
 
     The function gets a result that is an argument, or a view of an argument, in its final form.
     """

@@ -203,7 +203,7 @@ def custom_grad(function: Callable[..., Any], pullback: Callable[..., Any] | Non
 
 @hides_frames
 def stop_gradient(x: Any) -> Any:
-    """The same value, which all derivatives treat as a constant.
+    """The value of `x`, which all derivatives treat as a constant.
 
     Args:
         x: An array, a tensor, a number, or a container of these.
@@ -237,11 +237,12 @@ def check_grad(fn: Callable[..., Any], *args: Any, order: int = 1, seed: int = 0
     Args:
         fn: The function; its arguments are floats, arrays of floats, and containers of these.
         args: The arguments of the function, at a point where the function is smooth.
-        order: With 2, the second derivatives are compared, too.
+        order: If `order` is 2, the second derivatives are compared, too.
         seed: The seed of the random direction and of the random cotangents.
 
     Raises:
-        GradientError: both values differ by more than 1e-6, relative to the larger value.
+        GradientError: the derivative and the finite difference differ by more than 1e-6, relative
+            to the larger value.
     """
     generator = np.random.default_rng(seed)
     direction = _random_direction(args, generator)

@@ -93,7 +93,7 @@ def check_function(function: object) -> None:
 
 
 def _deferred_kind(function: Any) -> str:
-    """The kind of a function whose call does not run its body yet; an empty text for others."""
+    """The kind of a function whose call does not run its body yet; an empty text otherwise."""
     for inner in (function, vars(type(function)).get("__call__")):
         if inspect.iscoroutinefunction(inner):
             return "a coroutine function"

@@ -79,7 +79,7 @@ Call = Callable[..., Any]
 
 
 class Marks:
-    """The copies of arguments that one gradient marks, to differentiate by them."""
+    """The copies of arguments by which one gradient differentiates."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -151,7 +151,7 @@ def _rename_counts(new: Mapping[Node, Node]) -> None:
 
 
 def _in_order(counts: Mapping[object, Symbol]) -> dict[object, Symbol]:
-    """The counts in an order such that each stands behind the counts that its node depends on."""
+    """The counts in an order in which each count follows the counts that its node depends on."""
     found: dict[object, Symbol] = {}
     waiting = dict(counts)
     while waiting:
@@ -171,7 +171,7 @@ def gradient_array(node: Node, like: Any) -> Any:
     if like.node.weak and not node.shape:
         return Tracer(builder.python_number(node))
     base = base_of(node)
-    if not isinstance(base, Op) or isinstance(base, Marked):  # it may view an argument
+    if not isinstance(base, Op) or isinstance(base, Marked):  # may view an argument
         node = builder.elementwise(COPY, node)
     return new_array(node) if like.is_array or node.shape else Tracer(node)
 
@@ -194,12 +194,12 @@ def refuse_labels(asked: str, values: Sequence[Any]) -> None:
 
 
 def _called(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Call a function inside a trace that has not recorded the call itself."""
+    """The result of a function called inside a trace, which records the function's operations."""
     return function(*args, **kwargs)
 
 
 class _LastError(threading.local):
-    """The error that ended the last trace of a derivative in this thread, or None."""
+    """The error that ended the last trace of a derivative in this thread; None if none did."""
 
     error: Any = None
 
@@ -208,10 +208,11 @@ _last_error: Final = _LastError()
 
 
 class Derivative(Transform):
-    """A derivative of a function; the derivative exists only as the result of a trace.
+    """A derivative of a function, which is computed only by a trace of the function.
 
     If no program can run a call, the call is traced alone, with its own values, unless `strict` is
-    true. `takes_labels` is true if the derivative is taken by the data of labelled arrays.
+    true. `takes_labels` is true if the derivative is taken with respect to the data of labelled
+    arrays.
     """
 
     strict = False
@@ -286,7 +287,7 @@ class _Derivatives(BoundedTable[Hashable, Jitted[..., Any]]):
 
 
 def _table_of(function: Any) -> BoundedTable[Hashable, Jitted[..., Any]]:
-    """The table with the derivatives of a function, made if there is none."""
+    """The table with the derivatives of a function; a new table if there is none."""
     if not isinstance(function, FunctionType | Jitted | Transform):
         return _of_callables
     found = vars(function).get(DERIVATIVES)

@@ -1,9 +1,9 @@
 """Functions whose loops run as compiled code between exits, the branches that Python runs.
 
 `functions/exits.py` makes a copy of the function, which asks a `Trips` for compiled trips of each
-loop. A compiled loop returns the values of its names where it gets to an exit, and Python runs the
-branch with these values. All of this is decided by the numbers of trips and exits of one run, so
-that results do not depend on earlier calls.
+loop. When a compiled loop gets to an exit, it returns the values of its names, and Python runs the
+branch with these values. Only the numbers of trips and exits of the current run decide where trips
+run, so that results do not depend on earlier calls.
 """
 
 from __future__ import annotations
@@ -21,10 +21,12 @@ SHORT: Final = 8
 MANY: Final = 64
 """In a loop without an exit, Python runs this number of trips first."""
 FIRST: Final = 64
-"""The most trips of the first compiled call; later calls do up to twice the trips of the last one.
-A call of many trips costs more, since Ctrl-C is heard in it."""
+"""The largest number of trips of the first compiled call; a later call does at most twice as many
+trips as the call before. A call of many trips costs more per trip, since the call must also notice
+Ctrl-C."""
 FEW: Final = 8
-"""If this number of calls got to an exit in their first trip, and most calls do, Python runs on."""
+"""Python runs the rest of a loop if at least this number of calls, and most calls, got to an exit
+in their first trip."""
 LARGE: Final = 256
 """The size of an array with which a compiled call takes less time than a trip in NumPy."""
 TRACES: Final = 8
@@ -41,12 +43,12 @@ class Exits:
         self._regions: list[_Region] = []
 
     def call(self) -> Callable[..., Any] | None:
-        """The copy of the function that asks for compiled trips; None if it has no exit."""
+        """The copy of the function that asks for compiled trips; None if no exit was found."""
         found = self.found()
         return None if found is None else found.function
 
     def found(self) -> Split | None:
-        """The copy and its loops; None if no loop was refused for a line that may be an exit."""
+        """The copy of the function, and its loops; None if no loop was refused for an exit."""
         lines = frozenset(self._wanted.exits)
         if not lines:
             return None
@@ -63,12 +65,12 @@ class Exits:
         return self._made[1]
 
     def outcomes(self) -> dict[int, str]:
-        """For each loop that asks for compiled trips, its line and what becomes of it."""
+        """For each loop that asks for compiled trips, its line and its outcome."""
         return {one.loop.line: one.outcome() for one in self._regions}
 
 
 class _Region:
-    """The compiled function of a loop, and the names that it takes."""
+    """The compiled function of a loop, and the names that this function takes."""
 
     def __init__(self, loop: Loop, compiled: Any, wanted: Wanted) -> None:
         self.loop, self._wanted = loop, wanted
@@ -87,7 +89,7 @@ class _Region:
         return f"compiled trips, and Python {where}"
 
     def trace(self, given: Sequence[Any]) -> bool:
-        """True if the loop is a region for such values; otherwise Python runs it from now on."""
+        """True if the loop is a region for these values; if not, Python runs it from now on."""
         if not self._is_traced:
             self._is_traced = True
             try:
@@ -108,10 +110,11 @@ class _Region:
 class Trips:
     """One run of a loop: trips that Python runs, and compiled trips between them.
 
-    `ready` is true if compiled trips may follow, `ran` if some were done. Then `at` is the exit, 0
-    for none, and `values` has the values of the loop's names. Otherwise `item` is the item of the
-    trip that Python runs. At the end, Python does what is left as a plain loop: over `rest`, or
-    while `goes_on` is true, too.
+    `ready` is true if compiled trips may follow, and `ran` is true if some were done. After
+    compiled trips, `at` is the number of the exit, 0 for no exit, and `values` has the values of
+    the loop's names. If no compiled trips were done, `item` is the item of the trip that Python
+    runs. At the end, Python does the remaining trips as a plain loop: a `for` over `rest`, or a
+    `while` whose condition also needs a true `goes_on`.
     """
 
     __slots__ = (
@@ -161,7 +164,7 @@ class Trips:
         return True
 
     def asks(self) -> bool:
-        """True if Python asks for the condition of a `while` loop, for a trip that it runs."""
+        """True if Python asks for the condition of a `while` loop, for a trip that Python runs."""
         self.ran, self.at = False, 0
         self._rounds += 1
         self.ready = self._rounds >= self._region.first
@@ -169,7 +172,7 @@ class Trips:
         return not (self._is_over or self.goes_on)
 
     def _is_hopeless(self) -> bool:
-        """True if exits come in most trips, or if the loop is no region."""
+        """True if exits come in most trips, or if the loop is not a region."""
         seldom = self._at_once < FEW or self._at_once * 2 <= self._calls
         if seldom and not self._region.is_refused and self._refused < FEW:
             return False
@@ -218,5 +221,5 @@ class Trips:
 
 
 def _is_long(value: object) -> bool:
-    """True for an integer of Python's beyond 64 bits."""
+    """True for a Python integer of more than 64 bits."""
     return type(value) is int and not -(2**63) <= value < 2**63

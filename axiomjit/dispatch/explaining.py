@@ -1,4 +1,4 @@
-"""Explanations of calls that Python runs: how they run and why, also of each loop of the source."""
+"""Explanations of calls that Python runs: how and why, and each source loop's outcome."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ def _loops(
 ) -> list[tuple[str, str]]:
     """The line and the outcome of each loop of a function that has no program.
 
-    The reason is the error if the loop has its line, that of the loop if it was refused as a
-    region, and otherwise that of the function.
+    The reason is the error if the error has the line of the loop; otherwise it is the reason for
+    which the loop was refused as a region, or else the reason of the function.
     """
     inner = innermost(whole.function)
     file, _, number = (error.where or ":0").rpartition(":")

@@ -1,9 +1,9 @@
 """Calls that NumPy runs instead of a program: their causes, counts and messages.
 
-A program writes into the memory of some arguments while it reads others. If several arguments are
-the same array, they are one input of the program; NumPy runs a call whose arguments overlap in
-another way. Some programs find during the run that they are not valid for the call. Arguments and
-random generators are then rolled back, and NumPy runs the call.
+A program writes into the memory of some arguments while it reads other arguments. If several
+arguments are the same array, they are one input of the program; NumPy runs a call whose arguments
+overlap in another way. Some programs find during the run that they are not valid for the call.
+Arguments and random generators are then rolled back, and NumPy runs the call.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class CallsInNumPy:
         }
 
     def count(self, cause: str) -> None:
-        """Count a call that NumPy ran for this cause; its reason is stored in `reasons`."""
+        """Count a call that NumPy ran for this cause; the reason is stored in `reasons`."""
         if cause is not DISABLED:  # a user's setting, not a fallback
             _count_fallback()
         self._last = cause
@@ -262,7 +262,7 @@ class FallbackToNumPy(Exception):
 
 
 def warn_of_fallback(name: str, fallback: FallbackToNumPy, before: bool) -> bool:
-    """Warn that NumPy runs calls of this kind: before the call, or after it raised no error.
+    """Warn that NumPy runs calls of this kind, before the call or after a call without an error.
 
     Returns:
         True if a warning was issued.
@@ -358,7 +358,7 @@ def same_arrays(arguments: Sequence[object], are_objects: bool = False) -> Equal
     """For each argument, the position of the first equal array; None if all arrays differ.
 
     Arrays are equal if they have the same memory and layout; with `are_objects`, only identical
-    objects are.
+    objects are equal.
     """
     seen: dict[object, int] = {}
     key: Callable[[np.ndarray], object] = id if are_objects else _memory
@@ -377,7 +377,7 @@ def _memory(array: np.ndarray) -> object:
 def why_not_written(
     compiled: CompiledCall, arguments: Sequence[object], same: EqualPositions | None
 ) -> tuple[int, str, str] | None:
-    """An argument that cannot be written into, the reason, and a remedy; or None."""
+    """An argument that cannot be written into, the reason and a remedy; None if there is none."""
     arrays = [(k, value) for k, value in enumerate(arguments) if isinstance(value, np.ndarray)]
     if compiled.watch is not None:
         arrays += [(-1, array) for array, _ in compiled.watch.known()]

@@ -1,4 +1,4 @@
-"""The values that a call returns beside computed arrays, such as containers and instances.
+"""The values that a call returns in addition to computed arrays, such as containers.
 
 Tracing runs the user's function once for many calls. All callers would share an object that the
 function makes and returns; so the program holds a recipe, and each call makes a new object.

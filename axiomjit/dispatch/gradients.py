@@ -87,7 +87,7 @@ class Gradient(Derivative):
         self.has_aux, self.holomorphic, self.with_value = has_aux, holomorphic, with_value
 
     def _names(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[str | int]:
-        """For each selected argument, its position, or its name if it is passed by name."""
+        """For each selected argument, its position, or its name for an argument passed by name."""
         parameters = list(inspect.signature(self.function).parameters)
         chosen: list[str | int] = []
         if self.argnames is not None:
@@ -205,7 +205,7 @@ def grad(
             trace. Otherwise such calls are traced one by one, slowly, with one warning.
 
     Returns:
-        A compiled function with the same arguments. Its result has the containers, shapes and
+        A compiled function with the same arguments. The gradient has the containers, shapes and
         dtypes of the argument. For a sequence of `argnums` the result is a tuple, for a sequence of
         `argnames` a dict.
 

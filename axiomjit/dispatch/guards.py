@@ -1,4 +1,4 @@
-"""Build the native guard table of a compiled call, which answers later calls like it."""
+"""Build the native guard table of a compiled call; the table answers later calls like this call."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def is_native() -> bool:
 def add_table(
     function: NativeCallable[Any], table: Table, native: NativePlan | None = None
 ) -> None:
-    """Add a table in front of the other tables of a callable, as a user of the plan's kernels."""
+    """Add a table before a callable's other tables; the table is a user of the plan's kernels."""
     kernels = () if native is None else native.kernels
     for handle, _ in kernels:
         handle.add_user(function)
@@ -283,7 +283,7 @@ class _Varying:
     """The integer arguments of a compiled call whose table answers calls with any integers."""
 
     def __init__(self, compiled: CompiledCall, plan: BoundPlan) -> None:
-        """Take the integer arguments of a compiled call that has some."""
+        """Store the integer arguments of a compiled call that has integer arguments."""
         assert compiled.integers is not None
         self.symbols, self._guards = compiled.integers.symbols, compiled.integers.guards
         known = plan.lengths
@@ -330,7 +330,7 @@ def _sources_read(compiled: CompiledCall) -> tuple[Source, ...]:
 def _distinct_pairs(
     given: Sequence[tuple[int, object]], writes: Sequence[int]
 ) -> Iterator[tuple[int, np.ndarray, int, np.ndarray]]:
-    """Yield pairs of a written array and another array, each array after its source."""
+    """Yield each written array with each other array; every array follows its source."""
     for k in writes:
         source, written = given[k]
         for j, (other_source, other) in enumerate(given):
@@ -437,12 +437,12 @@ def _runner(
 
 
 def _errors(compiled: CompiledCall) -> type[Exception]:
-    """The errors that mean that a program is not valid for a call."""
+    """The errors which show that a program is not valid for a call."""
     return Exception if compiled.may_raise else OtherLengthError
 
 
 def _builder(compiled: CompiledCall) -> Callable[[Sequence[np.ndarray]], object] | None:
-    """The function that makes one array, or a tuple in order, of results; None for other leaves."""
+    """The function that returns the only result or a tuple of all results; None for others."""
     if not _gives_results(compiled):
         return None
     structure = compiled.structure

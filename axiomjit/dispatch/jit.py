@@ -295,7 +295,7 @@ class Jitted(NativeCallable[R], Generic[P, R]):
         args: Any,
         kwargs: Mapping[str, Any],
     ) -> Any:
-        """Run the plan of a call, or fall back to NumPy; `known`: the table had the plan."""
+        """Run the plan of a call, or fall back to NumPy; `known` is true if the plan was stored."""
         compiled, extended = found.compiled, found.call
         if same is not None:
             same = (*same, *range(len(same), len(extended.dynamic)))
@@ -343,7 +343,7 @@ class Jitted(NativeCallable[R], Generic[P, R]):
             else:
                 (target, args), order = labelled, range(len(call.dynamic))
             rest = args, kwargs, self._identifies, values, any_integers
-            with suppress(OverflowError):  # of a length in a comparison, which no table holds
+            with suppress(OverflowError):  # a length in a comparison does not fit into a table
                 late.guard_call(target, compiled, call, order, *rest)
 
     def _run_untraceable(
@@ -404,7 +404,7 @@ class Jitted(NativeCallable[R], Generic[P, R]):
             self._plans.keep(key, with_plan(self._plans.get(key) or (), compiled))
 
     def _bind(self, call: CallArguments, same: EqualPositions | None, tried: Tried | None) -> Found:
-        """The plan for a layout of arguments that has none."""
+        """A new plan for a layout of arguments that has no plan yet."""
         if (swapped := swapped_dtype(call.dynamic)) is not None:
             return Found(byteswapped(swapped), [], call)
         with self._following:  # other threads wait, and find the program
@@ -426,7 +426,7 @@ class Jitted(NativeCallable[R], Generic[P, R]):
     def _match(
         self, call: CallArguments, same: EqualPositions | None = None, tried: Tried | None = None
     ) -> Match:
-        """The program for a call, traced if there is none.
+        """The program for a call; the function is traced if there is none.
 
         A traced call runs with the outside values of its trace: all are from the same moment.
         """
@@ -492,7 +492,7 @@ class Jitted(NativeCallable[R], Generic[P, R]):
     # Named arrays
 
     def _call_named(self, args: Any, kwargs: Mapping[str, Any]) -> Any:
-        """Answer a call with named arrays; the trace has tensors in their places."""
+        """Answer a call with named arrays; the trace has tensors in place of these arrays."""
         call = self._apart(args, kwargs, named=True)
         given = call.every_value()
         if any(isinstance(v, AxisValue) for v in given) or self._traced_among(given):
@@ -518,10 +518,10 @@ class Jitted(NativeCallable[R], Generic[P, R]):
 
         return self._programs.find(late.named_key(call, self._forget), {}, build)
 
-    # For people
+    # Pickles and reports
 
     def __reduce__(self) -> tuple[Any, ...] | str:
-        """Pickle the name if it finds this object, otherwise the wrapped function."""
+        """Pickle the name if it leads to this object, otherwise pickle the wrapped function."""
         options = self._static, self._strict, self._shapes
         return reduced(self, self._function, self._name, options, sys._getframe().f_back)
 
@@ -568,9 +568,9 @@ class Jitted(NativeCallable[R], Generic[P, R]):
     def warm(self, *args: Any, **kwargs: Any) -> None:
         """Trace and compile the function for arguments like these, without running it.
 
-        An array is described by `axiomjit.spec(shape, dtype, layout)`, or passed; its elements are
-        not read. Numbers, static arguments and containers are passed as in a call. A later call
-        with arguments of this kind compiles nothing.
+        An array is described by `axiomjit.spec(shape, dtype, layout)`, or is passed itself; its
+        elements are not read. Numbers, static arguments and containers are passed as in a call. A
+        later call with arguments of this kind compiles nothing.
 
         Raises:
             GraphTypeError, GraphValueError: arguments do not fit, as in a call.
@@ -605,7 +605,7 @@ class Jitted(NativeCallable[R], Generic[P, R]):
 
     @hides_frames
     def axes_report(self, *args: Any, **kwargs: Any) -> str:
-        """The classes of the axes of Dask arrays or `spec(..., chunks=...)`, and the stages."""
+        """The classes of the axes of Dask arrays or of `spec(..., chunks=...)`, and the stages."""
         dask: Any = LIBRARIES["dask"].blocks
         call = self._apart(*dask.described((args, kwargs)))
         return str(dask.report(self._traced_whole(call, dask)))

@@ -1,4 +1,4 @@
-"""Native calls with labelled arrays: a table finds a callable of the plain arrays by the labels.
+"""Native calls with labelled arrays: a table finds, by the labels, a callable of plain arrays.
 
 The module is separate from `jit.py`, since calls without labels do not use it.
 """

@@ -1,4 +1,4 @@
-"""Find the plan or program that is valid for a call and for the outside values it reads.
+"""Find the plan or program that is valid for a call and for the outside values in use.
 
 A program is valid if its guards hold. The arrays that the program reads from outside are then
 appended to the arguments of the call.
@@ -27,7 +27,7 @@ from axiomjit.symbolic.dims import Guard, Symbol, symbols_in
 MAX_TRUTH_PROGRAMS: Final = 4
 """The largest number of programs per signature that differ only in truths of computed values."""
 MAX_PLANS: Final = 16
-"""The largest number of plans for one layout of arguments; they read other outside values."""
+"""The largest number of plans for one layout of arguments, each for other outside values."""
 
 
 class Tried:
@@ -60,7 +60,7 @@ def fails(guard: Guard, known: Mapping[Symbol, int]) -> bool:
 
 
 def _may_follow(decisions: Decisions, tried: Decisions, known: Mapping[Symbol, int]) -> bool:
-    """True if decisions differ from all tried decisions, and no common decision fails."""
+    """True if no decision that both share fails for known numbers, and a later one differs."""
     for one, other in zip(decisions, tried, strict=False):
         if fails(one[0], known):
             return False
@@ -86,8 +86,8 @@ def find_plan(
 ) -> Found | None:
     """The first plan whose guards hold for a call, or a plan that runs the call in NumPy.
 
-    A plan is left out if the call has tried it, or if a tried plan has shown that its decisions
-    fail.
+    A plan is left out if the call has tried it, or if a tried plan has shown that the decisions of
+    the plan fail.
     """
     leaves = call.leaves(call.dynamic) if plans else ()
     in_numpy, guards, vector = None, None, None
@@ -167,7 +167,7 @@ def find_program(
 
 
 def refuse_more_truths(programs: ClassPrograms, tried: Tried, signature: Signature) -> None:
-    """Refuse a further program that differs from others only in truths of computed values.
+    """Refuse a program that differs from other programs only in truths of computed values.
 
     Raises:
         NeedsValuesError: the signature already has the largest number of these programs.
@@ -184,7 +184,7 @@ def refuse_more_truths(programs: ClassPrograms, tried: Tried, signature: Signatu
 
 
 def learn(programs: ClassPrograms, call: CallArguments, wanted: Wanted) -> str | None:
-    """Turn outside numbers that changed into arguments, and drop the programs that fixed them.
+    """Turn outside numbers that changed into arguments, and drop the programs with fixed numbers.
 
     Returns:
         The failing guard of the newest program, as text; None if all guards hold.

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def named_key(call: CallArguments, forget: Forget | None = None) -> tuple[object, ...]:
     """The key of a call with named arrays: axes and dtypes, and the values of numbers.
 
-    Numbers beside named arrays are constants of the program, so a different value causes a new
+    Numbers among the arguments are constants of the program, so a different value causes a new
     trace.
 
     Raises:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from axiomjit.functions.outside import Wanted
 
 MIN_ELEMENTS: Final = 2**17
-"""The number of elements of the largest argument from which running in pieces saves time."""
+"""From this number of elements of the largest argument on, running in pieces saves time."""
 
 
 def _may_be_lazy(values: Sequence[Any]) -> bool:

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from axiomjit.runtime.execution.execute import BoundPlan, PlanForm
 
 POOL_SHARE: Final = 0.05
-"""The share of the memory limit of a worker of Dask that the pool of its process may keep."""
+"""The share of a Dask worker's memory limit that the buffer pool of its process may keep."""
 
 
 Array = np.ndarray
@@ -237,7 +237,7 @@ def lower_graph(
 def chosen_orders(
     graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int], places: Sequence[int]
 ) -> dict[int, tuple[int, ...]]:
-    """For each position, the memory order that is cheapest for the program of a graph."""
+    """For each argument at `places`, the cheapest memory order for the program of a graph."""
     lazy_import(*_LAZY_MODULES)
     from axiomjit.passes.graph.choose_storage import choose_storage
     from axiomjit.passes.ir.context import Context
@@ -291,7 +291,7 @@ def placed_graph(
 
 
 def _placed_symbol(symbol: Symbol, n: int, code: ArgumentCode, symbols: ClassSymbols) -> Dim:
-    """The length of a signature for a symbol: lengths of blocks are declared, places are free."""
+    """The length that a signature has for a symbol; positions in a block may have any value."""
     if symbol.kind == PLACE or n < 0:
         code.numbers.append(n)
         return symbols.symbol(symbol.name, PLACE)
@@ -345,7 +345,7 @@ class TracedProgram(LoweredProgram):
     ) -> tuple[tuple[int, Symbol], ...]:
         """The positions and symbols of outside integers on which only results and effects depend.
 
-        The positions are among the last of `count` arguments.
+        The outside inputs are the last of the `count` arguments.
         """
         first = count - len(self.reads.names)
         found = [(k, symbol) for k, one in numbers if k >= first for symbol in one.symbols]
@@ -374,7 +374,7 @@ class TracedProgram(LoweredProgram):
         return not self.watch.holds()
 
     def lengths(self, given: Mapping[Symbol, int]) -> dict[Symbol, int]:
-        """All lengths: those of the call, and the size estimate of each data-dependent length."""
+        """All lengths: the call's lengths, and the size estimate of each data-dependent length."""
         found = dict(given)
         for mask, symbol in self.stages.context.scope.data_dependent.items():
             assert isinstance(mask, Node)
@@ -423,7 +423,7 @@ def _known_length(length: Dim, values: Mapping[Symbol, int]) -> int | Dim:
 def limited_threads() -> AbstractContextManager[None]:
     """A context in which a task of another scheduler uses `config.worker_threads` threads.
 
-    On a worker of Dask with a memory limit, the pool keeps at most `POOL_SHARE` of this limit.
+    On a Dask worker with a memory limit, the pool keeps at most `POOL_SHARE` of this limit.
     """
     limit = _worker_memory()
     if limit:
@@ -438,7 +438,7 @@ def limited_threads() -> AbstractContextManager[None]:
 
 
 def _worker_memory() -> float:
-    """The memory limit of the worker of Dask that runs this thread's task; 0 without a limit."""
+    """The memory limit of the Dask worker that runs this thread's task; 0 without a limit."""
     distributed = sys.modules.get("distributed")
     try:
         worker = None if distributed is None else distributed.get_worker()

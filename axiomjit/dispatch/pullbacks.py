@@ -163,7 +163,7 @@ def _seed(leaf: Any, value: Any, name: str) -> Node:
 def _pairs(
     leaves: Sequence[Any], structure: Structure, given: Any, name: str
 ) -> list[tuple[Node, Node]]:
-    """Pairs of each result that has floats and its cotangent."""
+    """Pairs of a result that has floats and the cotangent of this result."""
     values, other = leaves_of(given)
     if other != structure:
         raise GraphValueError(
@@ -245,7 +245,7 @@ def tangents_of(followed: _MarkedTrace, leaves: Sequence[Any], seeds: Sequence[N
 
 
 def _called(function: Call, *args: Any) -> Any:
-    """Call a function inside a trace that has not recorded the call itself."""
+    """The result of a function called inside a trace, which records the function's operations."""
     return function(*args)
 
 
@@ -314,7 +314,7 @@ class Value(Derivative):
     """The function itself, compiled like a derivative."""
 
     def follow(self, call: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """The result; what the function writes into arguments is written into copies."""
+        """The result; the function writes into copies of its arguments."""
         traced = _MarkedTrace(call, name_of(self.function), args)
         return traced.marks.unmark(traced.returned)
 
@@ -559,7 +559,7 @@ class Mapped(Derivative):
         return unflatten_tree(structure, iter(leaves))
 
     def _row(self, tree: Any, axis: int, given: dict[Node, Node], lengths: list[Dim]) -> Any:
-        """The argument; a marked view of one position along the axis replaces each array."""
+        """The argument; a marked view at one position of the axis replaces each of its arrays."""
         leaves, structure = leaves_of(tree)
         new = []
         for leaf in leaves:
@@ -605,7 +605,7 @@ def vmap(
             tuple with an axis per argument, and None for an argument with a single value.
         out_axes: The position of the mapped axis in the results.
         axis: An axis of named arrays, or its name, in place of `in_axes`. The function gets arrays
-            without this axis; the results have it in front.
+            without this axis; the results have the axis in front.
 
     Returns:
         A compiled function with the same arguments; each mapped array has one more dimension.

@@ -44,7 +44,7 @@ _REMEDIES: Final = {
     ),
     ": axes ": ("axes of", "make axes once and use them in every call"),
 }
-"""For each aspect that may have any number of values, the words for its cause, and a remedy."""
+"""For each aspect that may have any number of values, the words for the cause, and a remedy."""
 _CAPTURED_CAUSE: Final = (
     "as an array from outside was replaced by another one",
     "pass the array as an argument",
@@ -52,7 +52,7 @@ _CAPTURED_CAUSE: Final = (
 _SHOWN: Final = (int, float, complex, str, bytes, type(None), np.generic, np.dtype, type)
 
 Aspects = tuple[tuple[str, object, str], ...]
-"""The aspects of one argument on which a program depends; each is a word, a value and a text."""
+"""The aspects of one argument on which a program depends, each as a word, a value and a text."""
 
 
 Cause = tuple[str, str]
@@ -66,8 +66,9 @@ class CacheInfo(Record):
 
     `reasons` explains the last 64 traces, the newest last: which argument differs from the most
     similar earlier call, and how. `times` has the milliseconds of each stage, summed over all
-    compilations for the function, including those ahead of calls and in the background. `in_numpy`
-    has the calls that NumPy ran, by cause; the cause of the last of these calls is the last entry.
+    compilations for the function, including compilations ahead of calls and in the background.
+    `in_numpy` has the calls that NumPy ran, by cause; the cause of the last of these calls is the
+    last entry.
     """
 
     hits: int

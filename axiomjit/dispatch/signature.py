@@ -51,10 +51,10 @@ class ArgumentCode:
     Lengths up to 4 are in the code. A larger length is represented by -1 minus its index among the
     distinct lengths, so that equal lengths have equal codes. The code contains strides of -1, 0 and
     1. It does not contain strides of 2 to 4, since LLVM would use gather instructions, which are
-    six times slower than scalar loads. For another stride, the code says if it is plus or minus the
-    stride times the length of the next inner dimension; otherwise the code has only the sign of the
-    stride. `numbers` are the values that are not in the code, in order; `ClassSymbols` makes their
-    symbols.
+    six times slower than scalar loads. Another stride may be plus or minus the product of the
+    stride and the length of the next inner dimension; then the code says so, and otherwise it has
+    only the sign of the stride. `numbers` are the values that are not in the code, in order;
+    `ClassSymbols` makes their symbols.
     """
 
     __slots__ = ("_places", "numbers")
@@ -288,7 +288,7 @@ FREE: Final = "..."
 
 
 class Shape(Record):
-    """A declared shape: letters for the last dimensions; `free` if others may precede them."""
+    """A declared shape: letters for the last dimensions; `free` if other dimensions may precede."""
 
     free: bool
     letters: str
@@ -311,7 +311,7 @@ class DeclaredShapes:
         """Parse the shapes in the text of the option `shapes`.
 
         Raises:
-            GraphValueError: the text is no list of shapes, or lacks a shape for a parameter.
+            GraphValueError: the text is not a list of shapes, or lacks a shape for a parameter.
         """
         self.text = text
         self._asked = f"jit(shapes={text!r})"

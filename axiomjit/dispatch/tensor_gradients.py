@@ -20,7 +20,7 @@ def deriv(dependent: Operand, independent: Tensor, error: Operand | None = None)
         dependent: The tensor to differentiate.
         independent: A placeholder, a variable or a computed tensor, in its current state. Tensors
             that were computed before an assignment to a variable do not depend on its new value.
-        error: The derivative of a later result by `dependent`, as a tensor with the axes of
+        error: The derivative of a later result by `dependent`, given as a tensor with the axes of
             `dependent`. Without `error`, `dependent` must have no axes.
 
     Returns:

@@ -49,7 +49,7 @@ class TracedFunction(Record):
     """A traced function: its graph and results, the outside values that it reads, its effects.
 
     `call` has the arrays and numbers of the call, then the outside inputs; `signature` is the
-    signature of all of these. `vector` has the values of the outside sources that the trace has
+    signature of all these values. `vector` has the values of the outside sources that the trace has
     read. `handles` is true if the function may catch errors, `identifies` if the function has
     compared the identity of two arrays.
     """
@@ -293,7 +293,7 @@ class _TraceOnce:
         """Trace again if the function stores a number whose value is guarded.
 
         Raises:
-            TraceAgain: the number is an argument in the next trace.
+            TraceAgain: the next trace takes the number as an argument.
         """
         known = {c.source.identity for c in self._outside.conditions if isinstance(c, Equals)}
         for source in self._outside.stored_sources():

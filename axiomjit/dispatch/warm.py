@@ -27,7 +27,7 @@ Strides = tuple[int, ...]
 class Spec(Record):
     """An array argument described by its shape, its dtype, and its strides in bytes.
 
-    `chunks` has the lengths of its blocks along each axis if it is in blocks.
+    `chunks` has the lengths of the blocks along each axis if the array is in blocks.
     """
 
     shape: tuple[int, ...]
@@ -40,7 +40,7 @@ class Spec(Record):
         return f"spec({self.shape}, {self.dtype.name!r}, {self.strides}{cut})"
 
     def stand_in(self) -> np.ndarray:
-        """An array with this layout, without memory of its size; its elements are never read."""
+        """An array with this layout that takes almost no memory; its elements are never read."""
         first = np.zeros((), self.dtype)
         return as_strided(first, self.shape, self.strides)
 
@@ -52,7 +52,7 @@ def spec(
     layout: str | Iterable[int] = "C",
     chunks: int | Iterable[int] | None = None,
 ) -> Spec:
-    """Describe an array argument, to compile a function for it ahead of a call.
+    """Describe an array argument, to compile a function for such an argument ahead of a call.
 
     Args:
         shape: The lengths of the array; a single number is a shape with one dimension.
@@ -88,7 +88,7 @@ def spec(
 
 
 def _chunks(shape: tuple[int, ...], chunks: int | Iterable[int]) -> tuple[tuple[int, ...], ...]:
-    """The lengths of the blocks of each axis; the last one may be shorter."""
+    """The lengths of the blocks of each axis; the last block may be shorter."""
     given = _lengths((chunks,) * len(shape) if isinstance(chunks, int) else chunks)
     if len(given) != len(shape) or 0 in given:
         raise _refusal(shape, f"the chunks {chunks!r}", "give a length above 0 for each axis")

@@ -1,4 +1,4 @@
-"""The axis graph: nodes, primitives, the one builder, storages, printer, verifier, evaluator.
+"""The axis graph: nodes, primitives, the builder, storages, printer, verifier, evaluator.
 
 The package also has the parts that front ends share: views that change shapes (`shape_ops.py`),
 gathers and masks (`indexing_ops.py`), reductions and scans (`reductions.py`), states of groups

@@ -5,8 +5,8 @@ broadcast as NumPy does; other functions take explicit index maps. NumPy's own t
 (`axiomjit.base.dtypes`). A Python number is weak: it takes the dtype of the other operands, and is
 refused if that dtype cannot hold the number.
 
-A join has no memory of its own. Its parts are read in place, and only a join that is a result is
-stored. So padding or rolling an operand makes no copy.
+A join has no memory of its own. The parts of a join are read in place, and only a join that is a
+result is stored. So padding or rolling an operand makes no copy.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ def fits(node: Node, dtype: DType) -> bool:
 
 
 def _is_word(length: Dim) -> bool:
-    """True if a length fits into 64 bits; only huge integer arguments do not."""
+    """True if a length fits into 64 bits, as all lengths do except huge integer arguments."""
     try:
         value = current_scope().value(length)
     except (KeyError, TraceError):  # the length of an axis may be unknown
@@ -422,7 +422,7 @@ def read_only(node: Node, seen: Node) -> Node:
 
 
 def part(node: Node, name: str) -> Node:
-    """The real or imaginary parts of complex elements, computed; `name` is "real" or "imag"."""
+    """The real or imaginary parts of complex elements as new values; `name` is "real" or "imag"."""
     node = cast(node, INT) if node.weak and node.dtype == BOOL else node
     if is_complex(node.dtype):
         return elementwise(PRIMITIVES[name], node)
@@ -434,7 +434,7 @@ def part(node: Node, name: str) -> Node:
 
 
 def part_view(node: Node, name: str) -> Node:
-    """The real or imaginary parts of complex elements, as a view; computed for a Python number."""
+    """The real or imaginary parts of complex elements as a view; new values for a Python number."""
     if not is_complex(node.dtype) or node.weak:
         return part(node, name)
     index, shape = identity(len(node.shape)), node.shape
@@ -457,7 +457,7 @@ def with_part(node: Node, name: str, value: Node) -> Node:
 
 
 def bits(node: Node, dtype: DType) -> Node:
-    """The bits of a node's elements as elements of another dtype of the same size, computed."""
+    """The bits of a node's elements as new elements of another dtype of the same size."""
     return _as_bits(node, BITS_AS[dtype], dtype)
 
 
@@ -498,8 +498,8 @@ def fold(
 ) -> Node:
     """Reduce the node along dimensions, in the order listed, and drop these dimensions.
 
-    `initial`, of the dtype of the result, is the left operand of a last combination with each
-    result. Elements that violate a condition on the node's dimensions are skipped.
+    `initial` has the dtype of the result; at last, it is combined with each result, as the left
+    operand. Elements that violate a condition on the node's dimensions are skipped.
 
     Raises:
         GraphValueError: a maximum or minimum is taken along a length of 0, without an initial
@@ -568,7 +568,7 @@ def count(node: Node, axes: Sequence[int]) -> Dim:
 
 
 def average(total: Node, count: Node) -> Node:
-    """The quotient of total and count in the dtype of the total, divided in the wider dtype."""
+    """The quotient of total and count in the total's dtype; the division uses the wider dtype."""
     wide = loop_of(np.divide, (total.dtype, dtypes.INT))[-1]
     quotient = elementwise(PRIMITIVES["divide"], cast(total, wide), cast(count, wide))
     return cast(quotient, total.dtype)

@@ -207,7 +207,7 @@ class Watch:
         return bool(self._known)
 
     def known(self) -> Iterator[tuple[Array, bool]]:
-        """Pairs of each array and True if its address is compared."""
+        """Pairs of a captured array and a bool: True if the address of the array is compared."""
         return ((array, address is not None) for array, *_, address in self._known)
 
     def holds(self) -> bool:

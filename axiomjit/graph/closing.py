@@ -68,7 +68,7 @@ class Given(Op):
 
 
 def hole_like(node: Node, number: int) -> Hole:
-    """A hole with the dtype and shape of a node; the number makes the hole unequal to others."""
+    """A hole with the dtype and shape of a node; the number distinguishes the hole from others."""
     rank = len(node.shape)
     zero = Scalar(node.dtype, node.dtype.type(0), False)
     return Hole(node.dtype, COPY, None, (zero,), ((),), node.shape, rank, number=number)
@@ -160,9 +160,9 @@ def close_bodies(
         ends: The outputs of each graph, by the position of the input that an output replaces; a
             result that replaces no input has the position -1.
         index: The index of the loop.
-        since: The number of regions before the body; copies with a later number are made in the
+        since: The number of regions before the body; copies with a larger number are made in the
             body.
-        captured: The operands behind the carried operands, even if no body reads them.
+        captured: The operands that follow the carried operands, even if no body reads them.
         most: The largest number of operations of all bodies together.
         around: The ranges of outer loops, if they include trips in which this loop has no trips.
             Values that cannot be computed in such trips stay in the body.

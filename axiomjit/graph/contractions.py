@@ -4,8 +4,8 @@ The dtype is the same as in NumPy's einsum: the common dtype of the operands, al
 bools, the sum is `any` and the product is `and`. float16 is summed in float32 and rounded once.
 
 In `Projections`, each dimension is read or written at an affine function of the iterators of the
-product space. Iterators that are missing in the result are reduced. The functions decide if every
-element of the result is written, and if each is written only once.
+product space. Iterators that are missing in the result are reduced. The methods of `Projections`
+decide if every element of the result is written, and if each element is written only once.
 """
 
 from __future__ import annotations
@@ -78,8 +78,8 @@ class Projections(Record):
     The iterators run up to `extents`. The map `written` writes the result, of the given `shape`.
     The maps `read` read the operands, up to `margins` beyond their ends. `space`, `result` and
     `operands` give the same facts as numbers: for each dimension, in memory order, the coefficients
-    of the iterators and the offset. `symbols` pairs each symbol in an offset with the index that it
-    represents and that is known later.
+    of the iterators and the offset. `symbols` pairs each symbol in an offset with the index that
+    the symbol represents, which is known later.
     """
 
     extents: tuple[Dim, ...]
@@ -96,7 +96,7 @@ class Projections(Record):
 
     @property
     def rank(self) -> int:
-        """The number of iterators of the result; they come first."""
+        """The number of iterators of the result; these iterators come first."""
         return len(iterators_of(self.written))
 
     @property
@@ -116,7 +116,7 @@ class Projections(Record):
 
     @property
     def is_surjective(self) -> bool:
-        """True if every element of the result is surely written, so it needs no initial fill."""
+        """True if every element of the result is surely written, so no initial fill is needed."""
         seen: set[int] = set()
         for function, length in zip(self.written, self.shape, strict=True):
             if not _covers(function, length, self.extents) or seen & {*_iterators_in(function)}:
@@ -180,7 +180,7 @@ def _covers(function: Affine, length: Dim, extents: Sequence[Dim]) -> bool:
 
 
 def _pins(function: Affine, pinned: set[int], extents: Sequence[Dim]) -> bool:
-    """True if the value of an index function and the iterators in `pinned` determine all others."""
+    """True if the value of an index function and the `pinned` iterators determine all iterators."""
     reach = dim(0)
     open_terms = [(k, factor) for k, factor in function.terms if k not in pinned]
     for k, factor in sorted(open_terms, key=lambda term: abs(term[1].constant or 0)):

@@ -1,4 +1,4 @@
-"""The NumPy evaluator of graphs: the reference for tests, and the path without compiler."""
+"""The NumPy evaluator of graphs: the reference for tests, used where nothing is compiled."""
 
 from __future__ import annotations
 
@@ -250,7 +250,7 @@ def _run_library(
     operands: Sequence[Array],
     lengths: Mapping[Symbol, int],
 ) -> Array:
-    """The result of a library operation; each operand has one dimension per iterator of its own."""
+    """The result of a library operation; each operand has a dimension for each of its iterators."""
     extents = tuple(evaluate(length, lengths) for length in op.extents)
     labels = operand_iterators(op)
     views = []
@@ -284,7 +284,7 @@ def _gather(
 def _updated(
     op: Update, operands: Sequence[Array], extents: tuple[int, ...], lengths: Mapping[Symbol, int]
 ) -> Array:
-    """A copy of the first operand into which the second is written, in C order."""
+    """A copy of the first operand into which the second operand is written, in C order."""
     changed, shape = np.array(operands[0], order="K"), extents[: op.rank]
     if 0 in shape:
         return changed

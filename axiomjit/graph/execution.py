@@ -1,7 +1,7 @@
 """The interface between front ends and the compiler: it runs graphs.
 
 Front ends never import passes or the runtime; they call `run`. With `install`, `dispatch` provides
-the functions that run compiled graphs. Until then, the NumPy evaluator runs graphs.
+the functions that run compiled graphs. Until `install` is called, the NumPy evaluator runs graphs.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def chosen_orders(
 
     Args:
         graph: The graph to run.
-        arguments: The arguments of `run`; those at `places` are in C order.
+        arguments: The arguments of `run`; the arguments at `places` are in C order.
         lengths: The value of every symbol in the graph.
         places: The positions of the arguments whose order is free.
     """
@@ -127,7 +127,7 @@ def run(
 def run_block(
     graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int]
 ) -> tuple[np.ndarray, ...]:
-    """The results of the graph of a block, as `run`, on `config.worker_threads` threads."""
+    """The results of the graph of a block, run on `config.worker_threads` threads."""
     limited = _installed.get("limited_threads", nullcontext)
     with limited():
         return run(graph, arguments, lengths)
@@ -148,7 +148,7 @@ def run_in_numpy(
 def lend(
     function: Any, harmless: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> Callable[[], Any] | None:
-    """A call with lazy arrays in place of arrays; None if NumPy must run the function."""
+    """A function that runs a call with lazy arrays; None if NumPy must run the call."""
     found: Callable[[], Any] | None = _installed["lend"](function, harmless, args, kwargs)
     return found
 

@@ -245,7 +245,7 @@ class NumberStore(Record):
     is_python: bool
 
     def __call__(self, number: np.ndarray) -> np.ndarray:
-        """The element with this number.
+        """An element of the dtype that holds this number.
 
         Raises:
             UnfitNumberError: NumPy refuses to store the number.
@@ -362,9 +362,10 @@ def _along(operation: LibraryOperation, node: Node, axis: int) -> Node:
 
 
 def bits_of(words: Node, dtype: DType) -> Node:
-    """Reinterpret groups of four words as elements of a dtype, in one dimension.
+    """Reinterpret groups of four words as elements of a dtype; the result has one dimension.
 
-    The words are uint32 of shape (n, 4). The n groups of 16 bytes become 16 n / itemsize elements.
+    The words have dtype uint32 and shape (n, 4). The n groups of 16 bytes become 16 n / itemsize
+    elements.
     """
     groups, four = words.shape
     extents = (groups * (16 // dtype.itemsize), groups, four)

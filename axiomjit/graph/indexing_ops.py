@@ -70,7 +70,7 @@ def gather(
 
     Args:
         values: The array to read.
-        index: The map of the array, over the points of the shape, then the positions.
+        index: The map from points of the shape and from positions to elements of the array.
         positions: The int64 nodes of the positions, all within their lengths.
         shape: The shape of the result.
         lengths: For each of the positions, the length of the dimension that it indexes.
@@ -117,7 +117,7 @@ def not_integers_error(asked: str, what: str) -> GraphTypeError:
 def _checked_length(
     positions: Node, wide: Node, length: Dim, axis: int, shape: tuple[Dim, ...]
 ) -> Op:
-    """The length, computed after a check that all positions are within it.
+    """The length, computed after a check that all positions are within the length.
 
     `wide` are the positions as int64. Positions that are computed element by element are not stored
     for the check; a loop finds the smallest and the largest.
@@ -145,7 +145,7 @@ def _is_computed(node: Node) -> bool:
 
 
 def take(values: Node, positions: Node, axis: int) -> Node:
-    """The elements at positions along a dimension; the dimensions of the positions replace it."""
+    """The elements at positions along a dimension; the positions' dimensions replace this one."""
     at = checked_positions(positions, values.shape[axis], axis, positions.shape)
     return take_checked(values, at, axis)
 
@@ -238,7 +238,8 @@ def needed_counts(
 ) -> list[tuple[Symbol, Node]]:
     """The data-dependent lengths in nodes, and the lengths in `asked`, each with its node.
 
-    Lengths on which these depend are included. All are in the order of the trace.
+    Lengths on which these lengths depend are included. All lengths are in the order in which the
+    trace made them.
     """
     keys = {s: key for key, s in scope.data_dependent.items() if isinstance(key, Node)}
     needed: set[Symbol] = set()
@@ -252,7 +253,7 @@ def needed_counts(
 
 
 def _data_dependent(nodes: Iterable[Node]) -> list[Symbol]:
-    """The symbols of data-dependent lengths in nodes, and in the bodies of regions among them."""
+    """The symbols of data-dependent lengths in nodes, and in the bodies of regions among nodes."""
     found: list[Symbol] = []
     for node in nodes:
         found += data_dependent_in(*lengths_of(node))

@@ -32,7 +32,7 @@ Bounds = Sequence[BoundCondition]
 MIN_LIBRARY_WORK: Final = 16_384
 """The smallest number of multiplications at which a library is faster than loops."""
 MIN_NOT_CLEARED: Final = 65_536
-"""The size in bytes of a product from which `numpy.matmul` is faster than `numpy.dot`.
+"""From this size of a product in bytes on, `numpy.matmul` is faster than `numpy.dot`.
 
 `numpy.dot` clears the memory of its result first.
 """
@@ -57,15 +57,16 @@ class LibraryOperation(Primitive):
 
     With `reads_each_once`, an operand is read in its own order, each element at most once;
     otherwise the operation may read the entire storage of the operand. If `parts(operands, labels,
-    out, conditions)` is given, the operation is computed in parts: it may skip excluded points, and
-    threads may compute the parts in parallel. A random draw changes the state of `generator`. With
-    `number`, the result is a Python number.
+    out, conditions)` is given, the operation is computed in parts: the parts may skip excluded
+    points, and threads may compute the parts in parallel. A random draw changes the state of
+    `generator`. With `number`, the result is a Python number.
 
     With `ranks`, each operand has its own iterators after the result's iterators, one for each
-    dimension; `ranks` are their numbers. `may_raise` is true if the operation may raise a NumPy
-    error at run time. `is_speculative` is true if shape and dtype of the result depend on values,
-    so that a wrong inference raises an OtherResultError. The operation computes each row along the
-    last `together` iterators by itself; with None, a result may depend on all elements.
+    dimension; `ranks` are the numbers of these iterators. `may_raise` is true if the operation may
+    raise a NumPy error at run time. `is_speculative` is true if shape and dtype of the result
+    depend on values, so that a wrong inference raises an OtherResultError. The operation computes
+    each row along the last `together` iterators by itself; with None, a result may depend on all
+    elements.
     """
 
     gives: DType | None = None
@@ -85,12 +86,12 @@ class LibraryOperation(Primitive):
 
     @property
     def draws(self) -> bool:
-        """True if it draws random numbers."""
+        """True if the operation draws random numbers."""
         return self.generator is not None or getattr(self.evaluate, "func", None) is _draw
 
     @property
     def lengths(self) -> tuple[Dim, ...]:
-        """The lengths that the operation depends on, beside the extents of its iterators."""
+        """The lengths that the operation depends on, besides the extents of its iterators."""
         return ()
 
     def dtype(self, operand: DType) -> DType:
@@ -144,7 +145,7 @@ def _is_for_blas(*operands: np.ndarray) -> bool:
 
 @lru_cache(maxsize=256)
 def _shared_label(left: tuple[int, ...], right: tuple[int, ...]) -> tuple[int, int]:
-    """For each operand, the dimension of the only label that both have."""
+    """For each operand, the dimension of the only label that both operands have."""
     (met,) = (k for k in left if k in right)
     return left.index(met), right.index(met)
 
@@ -186,8 +187,8 @@ class _Arrangement(Record):
     """The way to view operands and result as stacks of matrices.
 
     With `swaps`, the second operand is the left matrix. `order` permutes `out` to the order of the
-    product's dimensions. With `writes`, a view of `out` has the shape of the product, which is
-    computed into it directly.
+    product's dimensions. With `writes`, a view of `out` has the shape of the product, so that the
+    product is computed directly into this view.
     """
 
     swaps: bool
@@ -399,8 +400,8 @@ def check_positions(axis: int) -> LibraryOperation:
 def _check_ends(axis: int, operands: OperandArrays, labels: Labels, out: np.ndarray) -> None:
     """Check the smallest and the largest position, and write the bound of the positions.
 
-    The bound is the last extent minus 1. If there are no positions, the smallest exceeds the
-    largest.
+    The bound is the last extent minus 1. If there are no positions, the smallest position exceeds
+    the largest position.
 
     Raises:
         PositionError: a position is out of range.
@@ -414,7 +415,7 @@ def _check_ends(axis: int, operands: OperandArrays, labels: Labels, out: np.ndar
 
 @lru_cache(maxsize=64)
 def check_ends(axis: int) -> LibraryOperation:
-    """The operation that checks positions, given only the smallest and the largest."""
+    """The operation that checks positions, given only the smallest and the largest position."""
     evaluate = partial(_check_ends, axis)
     parts = f"ends_{axis}", 2, evaluate, "", INTEGERS
     return LibraryOperation(*parts, gives=INT, additions=_of_one, may_raise=True)
@@ -477,7 +478,7 @@ def nonzero_positions(
     """For each dimension, the positions of nonzero elements in C order, as np.nonzero.
 
     NumPy is ten times faster in one dimension than in two; so positions are found in one dimension,
-    and divided.
+    and then split into one position per dimension.
     """
     (flat,) = array.ravel().nonzero()
     if array.ndim == 1 and out is None:
@@ -575,15 +576,16 @@ AFTER: Final = LibraryOperation(
     gives=FLOAT,
     additions=_of_one,
 )
-"""The number 0, which is available after the operand is computed."""
+"""The number 0, as the result of an operation that runs after the operand is computed."""
 SORT: Final = _row("sort", _sort, weight=20, keeps=True, together=1)
 ARGSORT: Final = _row("argsort", _argsort, weight=30, gives=INT, keeps=True, together=1)
 UNIFORM: Final = _row("uniform", partial(_draw, "random"), weight=4, keeps=True)
 NORMAL: Final = _row("normal", partial(_draw, "standard_normal"), weight=8, keeps=True)
-"""Random numbers, drawn in each evaluation; the operand only makes equal draws distinct nodes."""
+"""Random numbers, drawn in each evaluation; the operand only serves to make equal draws distinct
+nodes."""
 NONZERO: Final = _row("nonzero", _nonzero, gives=INT, chooser=(1, INT)).replace(additions=_of_cells)
 """The positions of true elements of the first operand; the second operand is their number."""
 END: Final = _row("end", _write_end, INTEGERS, weight=2, gives=INT).replace(may_raise=True)
-"""The largest of nonnegative numbers plus 1, or 0 if there are no numbers."""
+"""The largest of some numbers, none of them negative, plus 1; 0 if there are no numbers."""
 PRINT: Final = _row("print", _print, chooser=(1, DTYPES["u1"]))
 """Prints the text in the second operand, then the first operand, which is the result."""

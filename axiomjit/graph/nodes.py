@@ -4,7 +4,7 @@ An `Op` is a primitive, an optional fold (a reduction), and for each operand occ
 the operand's dimensions to the op's own iterators. Iterators 0 to rank - 1 are the dimensions of
 the result; the other iterators are reduced, in their order. Nodes are immutable and compared by
 identity; equal computations are one node. The user's lines are stored beside the graph (`note`,
-`origin`), and axes and names in the front ends.
+`origin`); axes and names are stored in the front ends.
 
 Glossary: axis (named dimension), length (of an axis), Dim (symbolic length), iterator and extent
 (of a loop), map (operand dimensions to iterators), view (map onto a storage), fold (apply an
@@ -254,14 +254,14 @@ class Op(Node):
 class Update(Op):
     """The next version of a storage: the second operand overwrites a part of the first.
 
-    The iteration space is the iteration space of the second operand. For each of its points, the
-    first map gives the element that is replaced; no element is replaced twice. The value has the
-    shape of the first operand, `whole`. In the view program, the update writes into the memory of
-    the first operand.
+    The iteration space is the iteration space of the second operand. For each point of this space,
+    the first map gives the element that is replaced; no element is replaced twice. The value has
+    the shape of the first operand, `whole`. In the view program, the update writes into the memory
+    of the first operand.
 
     Further operands are positions, as in a gather; the op is then a scatter. Several points of a
     scatter may write the same element. Either the last value in C order remains, or each value is
-    combined with the old one, in the dtype of the values.
+    combined with the old value, in the dtype of the values.
     """
 
     whole: tuple[Dim, ...] = ()
@@ -408,8 +408,9 @@ def loop_readers(
 ) -> Readers:
     """The ops whose loops read a value; `known` has these ops for each user of the value.
 
-    A user reads the value in its own loops if it is stored, folds, or gathers from the value. Any
-    other user is computed inside the loops of its own readers, which then read the value.
+    A user reads the value in its own loops if the user is stored, is a fold, or gathers from the
+    value. Any other user is computed inside the loops of its own readers, which then read the
+    value.
     """
     found: Readers = {}
     for user in dict.fromkeys(users[node]):

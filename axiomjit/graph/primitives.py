@@ -66,12 +66,12 @@ COMPLEX_CALLS: Final = frozenset(
 class Primitive(Record):
     """A scalar operation with `arity` operands; ANY_NUMBER allows any number of operands.
 
-    `weight` is the cost in additions, `bools` the form for bools if it differs. On CPUs that cannot
-    divide vectors of 64-bit integers, LLVM does not vectorise a loop that has the operation in one
-    of the dtypes `scalar`. `chooser` has the position and the dtype of the operand that selects one
-    of the other operands. A primitive without ufunc has the dtypes of the ufunc `like`. Results may
-    differ from NumPy's by up to `ulps` units in the last place, including NumPy's own errors. The
-    runtime implements an `elementary` function by many operations.
+    `weight` is the cost in additions; `bools` is the form for bools, if bools have another form. On
+    CPUs that cannot divide vectors of 64-bit integers, LLVM does not vectorise a loop that has the
+    operation in one of the dtypes `scalar`. `chooser` has the position and the dtype of the operand
+    that selects one of the other operands. A primitive without ufunc has the dtypes of the ufunc
+    `like`. Results may differ from NumPy's by up to `ulps` units in the last place, including
+    NumPy's own errors. The runtime implements an `elementary` function by many operations.
     """
 
     name: str
@@ -110,7 +110,7 @@ class Primitive(Record):
 
     @property
     def keeps_weak(self) -> bool:
-        """True if the result is a Python number if all operands are Python numbers."""
+        """True if the result is a Python number whenever all operands are Python numbers."""
         named = ("cast", "real", "imag", "conjugate", "absolute", "sqrt")
         return self.sign is not None or self.name in named
 
@@ -178,7 +178,7 @@ PRODUCT: Final = Primitive("product", ANY_NUMBER, _times, "")
 STATE: Final = Primitive("state", ANY_NUMBER, np.asarray, "", weight=0)
 """Several values combined to one state of a fold."""
 GATHER: Final = Primitive("gather", ANY_NUMBER, np.take, "")
-"""The first operand, read at positions; further operands are the positions for later iterators."""
+"""The first operand, read at the positions that the other operands hold."""
 WHERE: Final = Primitive("where", 3, np.where, "select({0}, {1}, {2})", chooser=(0, BOOL))
 REAL: Final = Primitive("real", 1, np.real, "real({0})", COMPLEXES, weight=0)
 IMAG: Final = Primitive("imag", 1, np.imag, "imag({0})", COMPLEXES, weight=0)
@@ -213,7 +213,7 @@ def _bits_as(dtype: DType) -> Primitive:
 
 
 BITS_AS: Final = {d: _bits_as(d) for d in DTYPES.values() if is_real(d)}
-"""For each dtype, the primitive that reads the bits of equally large elements as this dtype."""
+"""For each dtype, the primitive that reads the bits of elements of the same size as this dtype."""
 BITS_VIEWS: Final = {d: one.replace(name=f"{one.name}_view") for d, one in BITS_AS.items()}
 """For each dtype, the primitive of `BITS_AS` as a view of the same memory."""
 

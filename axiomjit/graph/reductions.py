@@ -198,8 +198,8 @@ def in_nodes(outputs: Sequence[Node], given: Sequence[Node]) -> list[Node]:
 def fold_states(fold: StateFold, operands: Sequence[Node], axes: Sequence[int]) -> list[Node]:
     """The states of operands of equal shape, reduced along dimensions, with the initial state.
 
-    The initial state is combined once, as the left operand. If there are no elements, it is the
-    result.
+    The initial state is combined once, as the left operand. If there are no elements, the initial
+    state is the result.
 
     Raises:
         GraphValueError: there are no elements and no initial state.
@@ -297,10 +297,10 @@ def as_records(states: Sequence[np.ndarray], fold: StateFold) -> np.ndarray:
 class WelfordFold(StateFold):
     """A fold with the state (count, sum, shifted sum, sum of squared deviations).
 
-    The shifted sum is the sum of differences from one of the elements. By this sum, the difference
-    between the means of two parts is exact if all elements are large. Two parts are merged by the
-    formula of Chan, Golub and LeVeque ("Updating formulae and a pairwise algorithm for computing
-    sample variances", 1979), which has no cancellation.
+    The shifted sum is the sum of differences from one of the elements. Because of this sum, the
+    difference between the means of two parts is exact if all elements are large. Two parts are
+    merged by the formula of Chan, Golub and LeVeque ("Updating formulae and a pairwise algorithm
+    for computing sample variances", 1979), which has no cancellation.
     """
 
     def __init__(self) -> None:
@@ -344,13 +344,13 @@ def _merged_moments() -> tuple[Node, ...]:
 
 
 NO_POSITION: Final = value_range(INT)[1]
-"""The position in the state of no element, larger than every other position."""
+"""The position in the state that stands for no element; it is larger than every other position."""
 
 
 class ArgReduceFold(StateFold):
     """A fold of (element, position) that selects the largest or smallest element.
 
-    Of equal elements the first is selected. A NaN is selected before all numbers, and equals
+    Among equal elements, the first is selected. A NaN is selected before all numbers, and equals
     another NaN.
     """
 
@@ -464,7 +464,7 @@ def positions_along(shape: tuple[Dim, ...], axes: Sequence[int]) -> Node:
 
 
 def choose_position(extreme: UfuncFold, node: Node, axes: Sequence[int]) -> Node:
-    """The position of the first largest or smallest element along dimensions, or of a first NaN.
+    """The position of the first largest or smallest element along dimensions, or of the first NaN.
 
     The dimensions are counted as one, in the order listed.
 

@@ -62,7 +62,7 @@ class Loop(Region):
 
 
 class Cond(Region):
-    """A branch: the first captured operand is a truth, which selects one of two bodies."""
+    """A branch: the first captured operand is a truth value, which selects one of two bodies."""
 
 
 class Written(Update):
@@ -103,7 +103,7 @@ def written_versions(node: Op) -> tuple[Written, ...]:
 
 
 def after_region(node: Written) -> Written:
-    """The version, with the present operand of its region as the version before it."""
+    """The version after a region, with the region's present operand as the old version."""
     region = node.operands[1]
     return node.replace(operands=(region.children[node.place], region))
 

@@ -2,10 +2,10 @@
 
 If neighbouring dimensions are contiguous in memory, the stride of the last dimension visits the
 elements of all these dimensions. So the map of a merged dimension gives the last of these
-dimensions an index that may exceed its length, and the others the index 0. Splitting a dimension
-needs only an affine map. `merge` first copies in C order; a pass drops the copy if its operand is
-already stored in C order, or if the merged dimension is only split again. `reshaped` copies where
-NumPy does: arrays whose merged dimensions are not contiguous, and computed values.
+dimensions an index that may exceed its length, and the other dimensions the index 0. Splitting a
+dimension needs only an affine map. `merge` first copies in C order; a pass drops the copy if its
+operand is already stored in C order, or if the merged dimension is only split again. `reshaped`
+copies where NumPy does: arrays whose merged dimensions are not contiguous, and computed values.
 
 A padded node is a join of the node and two margins, which are numbers or repeated parts of the
 node. Along a sliding dimension, element k of window i is element `stride * i + dilation * k` of the
@@ -220,7 +220,7 @@ def _edge(node: Node, axis: int, widths: Widths) -> Margins:
 
 
 def _mirrored(skipped: int) -> Repeat:
-    """The function that mirrors the elements at both ends; with `skipped` 1, without the ends."""
+    """The function that mirrors elements at both ends, without the `skipped` outermost elements."""
 
     def margins(node: Node, axis: int, widths: Widths) -> Margins:
         length = node.shape[axis]
@@ -246,7 +246,7 @@ MARGINS_BY_MODE: Final[dict[str, Repeat]] = {
     "symmetric": _mirrored(0),
     "wrap": _wrap,
 }
-"""For NumPy's names of modes, the functions that make margins of parts of a node.
+"""For each of NumPy's names of padding modes, the function that makes margins from parts of a node.
 
 Raises:
     ValueError: the dimension has no elements to repeat.

@@ -5,9 +5,9 @@ storage refers to the node of its current version. A write makes the next versio
 the current version. Nodes refer to storages only by tokens.
 
 A placeholder or variable names a storage. `Assign` writes into a storage, and `Sequential` orders
-operations. `with_versions` replaces both: each write becomes an `Update` of the previous version,
-and each read refers to its version. `reads_of` finds the memory that the loops of a stored value
-read, and the maps of the reads.
+operations. `with_versions` replaces both effects: each write becomes an `Update` of the previous
+version, and each read refers to its version. `reads_of` finds the memory that the loops of a stored
+value read, and the maps of the reads.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ from axiomjit.symbolic.index_maps import (
 from axiomjit.views.descriptions import row_major_strides
 
 _lock: Final = new_lock()
-"""The lock for making a next version, so that the write of no thread is lost."""
+"""The lock held while a next version is made, so that no thread's write is lost."""
 
 
 class VersionedStorage:
@@ -375,7 +375,7 @@ class _Effects:
 
 
 def _has_visible_effect(node: Node) -> bool:
-    """True if computing a value has a visible effect, so that it is needed without users."""
+    """True if computing a value has a visible effect, so that it must happen without users, too."""
     own = post_order((node,), _plain_operands)
     return any(isinstance(part, Op) and part.primitive is PRINT for part in own)
 
@@ -391,7 +391,7 @@ def _outermost_effects(node: Node) -> Iterator[Effect]:
 
 
 def _first_effect_inside(effect: Effect) -> Effect | None:
-    """The effect that is directly inside an effect and happens first, or None."""
+    """The first of the effects that are directly inside an effect; None if there are none."""
     inner = None
     if isinstance(effect, Sequential):
         inner = effect.steps[0]
@@ -405,9 +405,9 @@ def with_versions(
 ) -> tuple[Graph, tuple[Input, ...]]:
     """The program that computes outputs in order, and the variables of the program.
 
-    The inputs of the program are the placeholders, then the variables, with numbers as positions.
-    The program writes the inputs that are assigned to. Printed values are results before the
-    outputs.
+    The inputs of the program are the placeholders, followed by the variables; the number of an
+    input is its position. The program writes the inputs that are assigned to. Printed values are
+    additional results, before the outputs.
     """
     effects = _Effects()
     results = [effects.value(node) for node in outputs]
@@ -434,7 +434,7 @@ def reads_of(
     """The stored nodes that the loops of an op read, each with the map of the read.
 
     A map leads from the dimensions of the stored node to the iterators of the op and of the folds
-    that are computed inside it. An update does not read the elements that it overwrites. With
+    that are computed inside the op. An update does not read the elements that it overwrites. With
     `operand`, only reads for this operand of the op are listed.
     """
     found: dict[Node, set[IndexMap]] = {}

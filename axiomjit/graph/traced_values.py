@@ -23,8 +23,8 @@ from axiomjit.symbolic.dims import Dim, Scope, Symbol, bound, dim
 class Folding(Record):
     """Operands of equal shape, the dimensions to reduce in order, and a wrapper for the result.
 
-    `wrap` wraps the node of a reduction, which lacks these dimensions, or of a scan, which has
-    them. `need_elements(name, node)` refuses lengths of 0 that are known only later, for a
+    `wrap` wraps the node of a reduction, which lacks the reduced dimensions, or of a scan, which
+    has them. `need_elements(name, node)` refuses lengths of 0 that are known only later, for a
     reduction without identity. A grouped reduction has `labels`, one integer for each point of the
     dimensions to reduce, in order, and the number of `groups`.
     """
@@ -112,9 +112,9 @@ Source = tuple[int, int]
 class Placing(Record):
     """Operands whose dimensions are paired by position, and a wrapper for the result.
 
-    `wrap` takes the node of a result and, for each dimension of the result, the equal dimensions of
-    operands. `known` are lengths that are fixed in every call; None if guards decide about lengths.
-    `need_elements` is as in `Folding`, but for one reduced length.
+    `wrap` takes the node of a result and, for each dimension of the result, the dimensions of
+    operands that are paired there. `known` are lengths that are fixed in every call; None if guards
+    decide about lengths. `need_elements` is as in `Folding`, but for one reduced length.
     """
 
     nodes: Sequence[Node]
@@ -154,7 +154,7 @@ class AxisValue(NodeValue):
 
 
 class NamedValue:
-    """The base class of arrays with axes and known values, which functions of tensors compute."""
+    """The base class of arrays with axes and known values, to which functions of tensors apply."""
 
     __slots__ = ()
 

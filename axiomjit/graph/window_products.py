@@ -54,8 +54,8 @@ def in_blocks(
     """The parts that compute sums of products over the labels of both operands, one per block.
 
     The first operand has dimensions for the positions of windows and for the elements of a window.
-    Where a condition does not hold, its elements are outside its memory. Each condition names at
-    most one dimension of positions.
+    Where a condition does not hold, the elements of this operand are outside its memory. Each
+    condition names at most one dimension of positions.
     """
     if not out.size or any(0 in operand.shape for operand in operands):
         out[...] = 0
@@ -70,7 +70,7 @@ def in_blocks(
 def _by_boxes(
     operands: Sequence[Array], labels: Labels, out: Array, conditions: Sequence[BoundCondition]
 ) -> None:
-    """Write sums over the points within conditions, as filler times infinity would be NaN."""
+    """Write sums over the points within conditions: a zero filler times infinity would be NaN."""
     lengths = {
         k: n
         for own, operand in zip(labels, operands, strict=True)
@@ -216,7 +216,7 @@ class _Blocks:
 
 
 class _Tap(Record):
-    """A group of elements of all windows; `limits` are the positions at which they are valid."""
+    """A group of elements of all windows; `limits` are the positions where they are valid."""
 
     at: tuple[Any, ...]
     source: Array
@@ -251,7 +251,7 @@ class _Block:
 
 
 def _narrow(spans: dict[int, Span], condition: BoundCondition, place: dict[int, int]) -> None:
-    """Narrow the span of the label that has no position yet; a condition has at most one."""
+    """Narrow the span of the label that has no position yet; a condition has one or none."""
     terms, low, high = condition
     rest = sum(c * place[k] for k, c in terms if k in place)
     free = [(k, c) for k, c in terms if k not in place]

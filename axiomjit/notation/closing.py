@@ -175,7 +175,7 @@ def _close(solver: Solver, start: list[Unknown]) -> None:
 
 
 def _open_unknowns(start: Iterable[Unknown]) -> list[Unknown]:
-    """The representatives of those unknowns that have no value yet."""
+    """The representatives of the unknowns that have no value yet."""
     found: list[Unknown] = []
     for unknown in start:
         if isinstance(unknown, RowVariable):
@@ -282,7 +282,7 @@ def _fitting_sizes(demand: Total, wanted: Mapping[Cell, int | Dim]) -> dict[Cell
 
 
 def _least_rows(bounds: Bounds, leaf: bool) -> _RowChoices:
-    """Choose the least number of axes for each undecided row, 0 unless an equal row has more."""
+    """Choose the least number of axes for undecided rows, 0 unless an equal row has more axes."""
     least = {row: 0 for row in bounds.rows if row.leaf is leaf}
     for demand in bounds.demands:
         if isinstance(demand, EqualRows):

@@ -1,7 +1,8 @@
 """Demands on rows, axes and sizes.
 
-Rows or axes are equal, or an operand's axes stretch to a result's. Sizes are those of windows,
-concatenations, numbers of elements, and given dimensions.
+Demands on rows or axes say that two of them are equal, or that the axes of an operand stretch to
+the axes of a result. Demands on sizes are about windows, concatenations, numbers of elements, and
+given dimensions.
 """
 
 from __future__ import annotations
@@ -245,7 +246,7 @@ class LongestRow(Demand):
         return [*dict.fromkeys(row.variable for row in rows if row.variable is not None)]
 
     def most_axes(self, variable: RowVariable | None) -> int:
-        """The most axes, beside those of this variable, of operands that have it; None: closed."""
+        """The largest number of known axes among the operands whose row variable is `variable`."""
         rows = [row.flat for row in self.operands]
         return max((len(row.cells) for row in rows if row.variable is variable), default=0)
 
@@ -319,7 +320,7 @@ class LongestAxis(Demand):
         return [*self.deciding] if result.size is not None else [*self.deciding, result]
 
     def step(self, solver: Solver) -> bool:
-        """Equate the result with an operand that is not 1, or with the only one of unknown size."""
+        """Equate the result with an operand whose length is not 1, or with the only unknown."""
         cells = [cell.root for cell in self.operands]
         longer = [cell for cell in cells if cell.size is not None and cell.size != 1]
         deciding = self.deciding
@@ -539,7 +540,7 @@ class Total(_RowsDemand):
         return dim(0) if rest is None and number == 0 and known == 0 else rest
 
     def remaining_or_fail(self, solver: Solver) -> Dim | None:
-        """The product of the unknown sizes, or None if the total is unknown; refuses bad totals."""
+        """The product of the unknown sizes; None if the total is unknown; refuses bad totals."""
         size = self.factor.root.size
         rest = self.remaining
         if size is not None and rest is None:
@@ -605,7 +606,7 @@ class ExactSizes(_RowsDemand):
     """The demand that the axes of several rows, in sequence, have exactly these sizes.
 
     If `split` is True, closing may choose where each row ends; otherwise other demands must
-    determine it.
+    determine the ends.
     """
 
     __slots__ = ("cells", "split")

@@ -69,8 +69,8 @@ class Call(Record):
     ) -> tuple[Node, tuple[tuple[Source, ...], ...], tuple[Dim, ...]]:
         """The result's node, its dimensions as dimensions of operands, and the reduced lengths.
 
-        The caller must refuse reduced lengths of 0; there are none if a reduction without elements
-        has a value.
+        The caller must refuse reduced lengths of 0; no lengths are listed if a reduction without
+        elements has a value.
         """
         shapes = [node.shape for node in nodes]
         if self.parsed is None:
@@ -226,7 +226,7 @@ def einsum(
     """Combine operands along equal labels, and reduce over labels that the result lacks.
 
     A spec with `=>` is in label notation: `"b|i->o;b|j->i=>b|j->o"`, operands separated by `;`. Any
-    other spec, such as `"ij,jk->ik"`, or a list of numbers, is one of `numpy.einsum`. The
+    other spec, such as `"ij,jk->ik"`, or a list of numbers, is a spec of `numpy.einsum`. The
     dimensions of arrays and the axes of axis tensors are in memory order: batch, output, input. In
     label notation, lengths of 1 do not stretch, and elements outside an operand contribute nothing;
     a result without contributions is the neutral element.
@@ -238,7 +238,7 @@ def einsum(
         combine: "mul", "add", "sub" or "div", from left to right, or "where" of three operands.
         reduce: "sum", "max", "min", "prod", "mean", "logsumexp", or an Accumulator, which gets
             elements in the order in which labels first appear, the result's labels first.
-        sizes: The size of each label; the number of elements or list of sizes of a row variable.
+        sizes: The size of each label; the number of elements or the sizes of a row variable.
         capture: `Size` objects to bind to the labels and row variables with their names.
         use_padding: True if windows written with a plain `+` may reach outside the operand.
         broadcast: True if the axes of a row variable stretch between operands, like NumPy's

@@ -65,7 +65,7 @@ def symbol(name: str, range: int | None = None) -> Symbol:
 
     Args:
         name: A name for messages.
-        range: The length of the axes that are indexed; by default it is inferred.
+        range: The length of the axes that are indexed; by default the length is inferred.
 
     Raises:
         GraphTypeError: the name is not a string, or the range is not an integer.
@@ -175,7 +175,7 @@ arange_like: Final = Fetch("arange_like", _counted)
 
 
 def source_of(value: Any, asked: str) -> tuple[Source, tuple[Dim, ...] | None]:
-    """The source of a leaf's values, and the shape of an array; None as the shape of other values.
+    """The source of a leaf's values, and the shape of an array, which is None for other values.
 
     Raises:
         GraphTypeError: the value cannot be an operand.

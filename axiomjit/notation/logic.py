@@ -76,7 +76,7 @@ class Compose(Logic):
     def demands(
         self, result: RowsByKind, operands: Sequence[RowsByKind], place: CallSite
     ) -> list[Demand]:
-        """Demand that the result has the output of operand 1 and the input of operand 2."""
+        """Demand that the result has operand 1's output axes and operand 2's input axes."""
         left, right = operands[:2]
         batches = [left["batch"], right["batch"]]
         meet = place.origin("output axes of operand 2 meet the input axes of operand 1")
@@ -99,7 +99,7 @@ class Transpose(Logic):
     def demands(
         self, result: RowsByKind, operands: Sequence[RowsByKind], place: CallSite
     ) -> list[Demand]:
-        """Demand that the result has the operand's output as input, and its input as output."""
+        """Demand that the result's input axes are the operand's output axes, and the reverse."""
         (rows,) = operands
         return [
             _same(result["batch"], rows["batch"], "batch axes", place),
@@ -109,7 +109,10 @@ class Transpose(Logic):
 
 
 class BatchSlice(Logic):
-    """The rule of `x[i]`, which removes the first batch axis, of known `range` or `least` size."""
+    """The rule of `x[i]`, which removes the first batch axis.
+
+    This axis has the length `range`, if that is known, and at least the length `least`.
+    """
 
     range: int | None = None
     least: int = 0

@@ -138,7 +138,7 @@ def _outer(function: Affine) -> tuple[tuple[int, Dim], tuple[int, Dim]]:
 
 
 def _is_merged(to: Projections, d: int) -> bool:
-    """True if a dimension enumerates two iterators: an inner one that covers each outer step."""
+    """True if a dimension enumerates two iterators: the inner covers a step of the outer one."""
     function = to.written[d]
     if len(function.terms) != 2 or function.offset.constant != 0 or not _is_alone(to, d):
         return False
@@ -240,7 +240,7 @@ def _moved_elements(node: Node, d: int, function: Affine, length: Dim, empty: No
 def _scattered(
     node: Node, axes: list[int], to: Projections, at: int, empty: Node, fold: Fold
 ) -> tuple[Node, list[int]]:
-    """Write values to positions `a * x + b * y + offset` of a dimension; reduce those that collide.
+    """Write values to positions `a * x + b * y + offset` of a dimension; reduce values that meet.
 
     Element r is the reduction over y of the values at x = (r - offset - b * y) / a, for those y
     where x is an index.
@@ -367,7 +367,7 @@ class _Emission:
         return cast(found, HALF) if self.narrow else found
 
     def _read(self, k: int) -> Read:
-        """Operand k, padded with zeros where it is read outside, and its index map."""
+        """Operand k, padded with zeros where reads are outside, and its index map."""
         node, index = self.nodes[k], self.to.read[k]
         for d, widths in self.margins[k].items():
             node = padded(node, d, widths, _number(0, node.dtype))
@@ -391,7 +391,7 @@ class _Emission:
         return fold_left(apply, values)
 
     def _inside_mask(self) -> Node | None:
-        """A mask of the points at which no operand is read outside; None if all points are so."""
+        """A mask of the points at which no operand is read outside; None if this is every point."""
         found: Node | None = None
         for k, margins in enumerate(self.margins):
             if not margins:
@@ -652,7 +652,7 @@ def _choices(axis: AxisSpec | None) -> tuple[str | None, ...]:
 
 
 def _groups(joined: Sequence[Concat]) -> list[tuple[str, ...]]:
-    """Groups of labels that share concatenations; in a run one label of each group is live."""
+    """Groups of labels that share concatenations; in a run, one label of each group is live."""
     groups: list[tuple[str, ...]] = []
     for axis in joined:
         if len(set(axis.parts)) < len(axis.parts):

@@ -47,7 +47,7 @@ def projections_of(spec: EinsumSpec, solution: Solution, live: Sequence[str] = (
 
 
 def axes_of(slot: SlotSpec, rows: Rows) -> tuple[AxisSpec | None, ...]:
-    """The axis of a slot for each dimension, in memory order; None for axes of a row variable."""
+    """For each dimension, in memory order, the axis of the slot; None for a row variable's axes."""
     found: list[AxisSpec | None] = []
     for kind in MEMORY_ORDER:
         row, sizes = slot.row(kind), getattr(rows, kind)

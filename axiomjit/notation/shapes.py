@@ -220,7 +220,7 @@ class Shape:
 
     @property
     def padding(self) -> Pads | None:
-        """The numbers of elements that windows read before and after each axis, or None.
+        """The numbers of elements that windows read before and after each axis, else None.
 
         Axes are in memory order. Reads outside an axis contribute nothing and need no memory. If
         several operations read the tensor, each number is the largest of all operations. The shape

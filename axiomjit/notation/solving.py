@@ -59,7 +59,7 @@ class Cell(Unknown):
 
     `at_least` is the least size that fixed indices need; `iterated` is True for a label of a spec.
     `met` is True if an axis of length 1 stretches to this axis. `may_vanish` is True for a part of
-    a concatenation whose size is 0 unless a demand decides it.
+    a concatenation whose size is 0 unless a demand decides the size.
     """
 
     __slots__ = ("at_least", "count", "iterated", "label", "may_vanish", "met", "parent", "size")
@@ -196,7 +196,7 @@ def merged(origins: Iterable[Origin]) -> tuple[Origin, ...]:
 
 
 _MOST_AXES: Final = 64
-"""The largest number of axes of a row, by which rows that would grow without end are refused."""
+"""The largest number of axes of a row; a row that would grow without end is refused."""
 LOCK: Final = new_lock()
 """The lock held during an inference, since threads may share shapes."""
 
@@ -371,7 +371,7 @@ def _names_text(*cells: Cell) -> str:
 
 
 def connected(start: Iterable[Unknown]) -> tuple[list[Unknown], list[Demand]]:
-    """All unknowns that unfinished demands connect with those in `start`, and these demands."""
+    """All unknowns that unfinished demands connect with `start`, and these demands."""
     waiting = list(start)
     unknowns: dict[Unknown, None] = {}
     demands: dict[Demand, None] = {}

@@ -395,7 +395,7 @@ class _Parser:
         return self.take() if self.next.kind == kind else None
 
     def refuse(self, token: Token, seen: str, remedy: str) -> SpecError:
-        """The error for a token, with a caret below it."""
+        """The error for a token, with a caret below the token."""
         return refused(self.spec, token.start, seen, remedy)
 
     def unexpected(self, remedy: str) -> SpecError:
@@ -429,7 +429,7 @@ class _Parser:
         return SlotSpec(**rows)
 
     def named(self, row: _Row, kind: str) -> RowSpec:
-        """A row of the given kind, which names the row variable `...`."""
+        """A row of the given kind; its row variable `...` gets the name of the kind."""
         leading, variable, trailing = row
         if variable is None:
             return RowSpec((), None, leading)

@@ -61,7 +61,8 @@ class Template:
     ) -> None:
         """Make an unknown for each label and each row variable.
 
-        With `broadcast`, the axes of a row variable in operands stretch to its axes in the result.
+        With `broadcast`, the axes of a row variable in operands stretch to the variable's axes in
+        the result.
         """
         self.spec = spec
         self.broadcast = broadcast
@@ -87,7 +88,7 @@ class Template:
             self.demands.append(EqualRows(rows[kind], whole, origin))
 
     def stretch(self) -> None:
-        """Demand that the axes of row variables of operands stretch to those of the result."""
+        """Demand that the row variables' axes in operands stretch to their axes in the result."""
         for name, operands in self.stretched.items():
             result = open_row(self.rows[name])
             for row in operands:
@@ -214,7 +215,7 @@ def solve_known(
         sizes: The sizes of labels; for a row variable the number of elements or a list of sizes.
         asked: The text of the operation in messages; by default `einsum` with the spec.
         capture: `Size` objects to bind to labels and row variables.
-        broadcast: True if the axes of row variables of operands stretch to those of the result.
+        broadcast: True if the row variables' axes in operands stretch to their axes in the result.
 
     Raises:
         ShapeError: the shapes do not fit the spec.

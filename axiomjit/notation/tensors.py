@@ -190,10 +190,10 @@ def _known(shape: Shape) -> Rows:
 class ShapedTensor(ArrayValue["ShapedTensor"], Shaped):
     """A tensor with batch, input and output axes; its shape may be partly inferred.
 
-    `tensor` and operations on such tensors make it. `x @ y` contracts the input axes of x with the
-    output axes of y, `x.T` swaps input and output axes, and `x[i]` is a part along the leading
-    batch axis. Other operators and NumPy's elementwise functions are pointwise. `np.asarray(x)`
-    returns the values.
+    `tensor` makes shaped tensors, and operations on shaped tensors make further shaped tensors. `x
+    @ y` contracts the input axes of x with the output axes of y, `x.T` swaps input and output axes,
+    and `x[i]` is a part along the leading batch axis. Other operators and NumPy's elementwise
+    functions are pointwise. `np.asarray(x)` returns the values.
     """
 
     __slots__ = ("__weakref__",)
@@ -489,8 +489,8 @@ def tensor(
         spec: All axes in label notation, such as "b|3->n", in place of `batch`, `input` and
             `output`.
         exact: True if an array keeps its dimensions, False if it is reshaped.
-        param: True if the shape must follow from the uses of the tensor; a shape that they leave
-            open is then an error.
+        param: True if the shape must follow from the uses of the tensor; a shape that these uses
+            leave open is then an error.
         deduced: "input_equals_output" if input and output axes are the same.
         name: A name for messages.
 

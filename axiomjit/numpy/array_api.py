@@ -61,7 +61,7 @@ class NamespaceInfo:
     """The dtypes, capabilities and devices of the namespace."""
 
     def __init__(self) -> None:
-        """Take NumPy's information about its namespace; `devices` differs."""
+        """Take NumPy's information about its namespace; only `devices` gives another result."""
         self._numpy = _theirs.__array_namespace_info__()
 
     def __getattr__(self, name: str) -> Any:
@@ -86,7 +86,7 @@ def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool
 
 
 def clip(x: Any, /, min: Any = None, max: Any = None, **options: Any) -> Any:
-    """The elements, limited to a range: a bound replaces elements beyond it."""
+    """The elements, limited to a range: a bound replaces elements beyond the bound."""
     return _theirs.clip(x, min, max, **options)
 
 
@@ -113,7 +113,7 @@ def tanh(x: Any, /, **options: Any) -> Any:
 
 
 def _complex(like: Any, real: Any, imag: Any) -> Any:
-    """A complex array like another, with these real and imaginary parts."""
+    """A complex array with the dtype and shape of `like`, and these real and imaginary parts."""
     made = _theirs.empty_like(like)
     made.real, made.imag = real, imag
     return made

@@ -62,7 +62,7 @@ def note_refused(error: AxiomError) -> None:
 
 
 def name_of(called: Operation | Callable[..., Any]) -> str:
-    """The name of an operation or function, as users write it; without `np.` if it is NumPy's."""
+    """The name of an operation or function, as users write it; NumPy's names have no `np.`."""
     if isinstance(called, Operation):
         return called.name.removeprefix("np.")
     owner = getattr(called, "__objclass__", None)

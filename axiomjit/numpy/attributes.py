@@ -57,7 +57,7 @@ def _running(name: str, writes: bool, reason: str) -> Callable[..., Any]:
 
 
 def _clip(self: Any, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Any:
-    """The method `clip`; it may have one bound, and calls the function with two bounds."""
+    """The method `clip`, which may get one bound, and calls the function with two bounds."""
     named = kwargs if out is None else {**kwargs, "out": out}
     return run(METHODS["clip"], (self, min, max), named)
 
@@ -81,7 +81,7 @@ def _references(value: object) -> int:
 
 
 def _references_of_one() -> int:
-    """The number of references to an object in one variable, as a property's setter counts them."""
+    """The number of references that a property's setter counts for an object in one variable."""
     found = []
 
     class Probe:
@@ -96,13 +96,13 @@ _UNVIEWED: Final = _references_of_one()
 
 
 def _views_of(root: Handle) -> list[ViewOf]:
-    """The links of the views of an array that still exist."""
+    """The links of all existing views of an array."""
     links = [reference() for reference in getattr(root, "_views", ())]
     return [one for one in links if one is not None]
 
 
 def _change_layout(handle: Any, array: Any, may_have_views: bool) -> None:
-    """Make a handle represent another array of its memory, and its views the old array."""
+    """Make a handle represent another array of its memory; views then refer to the old array."""
     root = handle.root()
     if may_have_views and (views := _views_of(root)):
         old = made(handle._array, handle._link)
@@ -244,7 +244,7 @@ def _base(self: Any) -> Any:
 
 
 def _ctypes(self: Any) -> Any:
-    """The addresses that `ctypes` needs; from then on the memory counts as shared."""
+    """The addresses that `ctypes` needs; after that, the memory counts as shared."""
     found = handed_out(self).ctypes
     let_escape(self.root())
     found._arr = self  # pointers keep the lazy array alive
@@ -277,7 +277,7 @@ def _set_device(self: Any, device: Any) -> None:
 
 
 def _size_in_memory(self: Any) -> int:
-    """The size of the handle in bytes, with its layout; with its elements unless it is a view."""
+    """The number of bytes of the handle and its layout, and of the elements unless it is a view."""
     own = self.nbytes if self.root() is self else 0
     return int(object.__sizeof__(self) + 16 * self.ndim + own)
 
@@ -323,7 +323,7 @@ def _buffer(self: Any, flags: int, /) -> memoryview:
 
 
 def _of_arrays(get: Callable[[Any], Any]) -> property:
-    """A property that numbers do not have."""
+    """A property that lazy arrays have and lazy numbers lack."""
 
     def found(self: Any) -> Any:
         if _is_number(self):
@@ -449,6 +449,6 @@ def complete() -> None:
     for name, value in ATTRIBUTES.items():
         if isinstance(value, FunctionType) and hasattr(np.ndarray, name):
             method: Any = value
-            with contextlib.suppress(ValueError):  # NumPy tells no signature
+            with contextlib.suppress(ValueError):  # the method has no signature
                 method.__signature__ = inspect.signature(getattr(np.ndarray, name))
         setattr(LazyArray, name, value)

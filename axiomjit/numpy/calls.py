@@ -33,7 +33,7 @@ class Call:
         number: Callable[[Handle], int],
         mark: str | None = None,
     ) -> None:
-        """Give every operand a value number; a `mark` distinguishes the key from others.
+        """Give every operand a value number; a `mark` distinguishes the key from other keys.
 
         Raises:
             UnrecordedError: a segment cannot record arguments of this kind.
@@ -140,7 +140,7 @@ class Call:
 
 
 def _selected_shape(array: Any, index: Any) -> tuple[int, ...]:
-    """The shape that an index selects, with no positions in place of arrays of positions and masks.
+    """The shape that an index selects, if arrays of positions and masks in it select no elements.
 
     Raises:
         IndexError: the index is outside the array.

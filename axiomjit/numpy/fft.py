@@ -1,4 +1,4 @@
-"""NumPy's `fft`, with functions of frequencies that make lazy arrays and take a dtype."""
+"""NumPy's `fft`, whose functions of frequencies make lazy arrays and take a dtype."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ ViewCall = tuple[Operation, Sequence[Any], Mapping[str, Any]]
 
 
 _MIN_DROPPED: Final = 64
-"""The number of links of views from which on links of freed views are dropped."""
+"""From this number of links of views on, the links of freed views are dropped."""
 
 
 class ViewOf:
@@ -63,8 +63,7 @@ class Shared:
         is_read_only: True if the program made the array read-only; writes then run at once, and
             NumPy refuses them.
         escaped: The handed-out array, if code that keeps no reference knows its address.
-        is_lent: True during a call for which other code has lent the given array, and does not use
-            it.
+        is_lent: True during a call for which other code has lent the given array, without using it.
     """
 
     __slots__ = ("escaped", "given", "handed", "is_lent", "is_read_only")
@@ -101,7 +100,8 @@ class Handle:
         _segment: The segment that gave the handle its last value number.
         _number: The value number in this segment.
         _views: Weak references to the links of views, if the handle was the root of a view.
-        _link: `ViewOf` for views, `Shared` for memory that others can write, None for other arrays.
+        _link: `ViewOf` for views, `Shared` for memory that other code can write, None for other
+            arrays.
         _place: The user's instruction that made the array, if the value was computed at once.
     """
 

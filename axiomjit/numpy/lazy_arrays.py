@@ -146,7 +146,7 @@ class LazyArray(Handle, ArrayValue[Any], metaclass=_Kind):
         facts = self._facts
         return facts.dtype.type if facts.is_number else np.ndarray
 
-    # What compiles nothing
+    # Numbers of dimensions, elements and bytes
 
     @property
     def ndim(self) -> int:
@@ -340,7 +340,8 @@ def at_once(
         args: The positional arguments.
         kwargs: The keyword arguments.
         writes: True if the function may write into arguments other than `out`.
-        reason: The reason why the function is not recorded; `LOOKED_AT` if it only reads values.
+        reason: The reason why the function is not recorded; `LOOKED_AT` if the function only reads
+            values.
 
     Raises:
         UnsupportedError: `config.fallback` does not allow the call.
@@ -397,7 +398,7 @@ def made(array: Any, link: Any) -> LazyArray:
 
 
 def wrap(array: Any, is_shared: bool = False) -> Any:
-    """A lazy array for a new NumPy array; a small array, or one of another type, is unchanged."""
+    """A lazy array for a new NumPy array; small arrays and arrays of other types are unchanged."""
     if type(array) is not np.ndarray or not is_lazy_type(array.dtype):
         return array
     if array.size < config.lazy_from:
@@ -423,7 +424,7 @@ def _handle(value: Any) -> Any:
 def _setting(value: Any) -> Any:
     """An argument that decides shapes, with Python numbers in place of NumPy and lazy numbers.
 
-    Segments cannot record arrays as such arguments.
+    Segments cannot record an array as an argument that decides shapes.
     """
     if type(value) is LazyArray:
         value = look(value)
@@ -435,7 +436,7 @@ def _setting(value: Any) -> Any:
 
 
 def _sample(value: Any) -> Any:
-    """An array like a lazy array, without its values; other arguments unchanged."""
+    """An array with a lazy array's facts, without its values; other arguments are unchanged."""
     return value._facts.sample if type(value) is LazyArray else value
 
 

@@ -25,7 +25,7 @@ from axiomjit.numpy.segments import run_freely
 
 Function = Callable[..., Any]
 UNTOUCHED_BYTES: Final = 2**25
-"""The size from which the system provides zeroed memory only when a page is touched."""
+"""From this size on, the system provides zeroed memory only when a page is touched."""
 
 
 def wrapped(value: Any, is_shared: bool = False) -> Any:
@@ -38,7 +38,7 @@ def wrapped(value: Any, is_shared: bool = False) -> Any:
 
 
 def _making(function: Function) -> Function:
-    """The function, with lazy results; they are new, or share memory that their `base` owns."""
+    """The function, with lazy results, which are new or share memory that their `base` owns."""
 
     def made(*args: Any, **kwargs: Any) -> Any:
         try:
@@ -99,7 +99,7 @@ def _length(start: int, stop: int | None = None, step: int = 1) -> int:
 
 
 def _count(shape: Any) -> int:
-    """The number of elements of a shape; 0 if the argument is no shape of integers."""
+    """The number of elements of a shape; 0 if the argument is not a shape of integers."""
     lengths = shape if type(shape) is tuple or type(shape) is list else (shape,)
     return math.prod(lengths) if all(type(one) is int for one in lengths) else 0
 
@@ -184,7 +184,10 @@ def _argsort(
 
 
 def _reversed(a: Any, axis: int | None) -> tuple[Any, int]:
-    """The reversed array, and the reversed axis; its sort keeps equal elements in order."""
+    """The array reversed along an axis, and the axis.
+
+    A descending sort sorts the reversed array, so that equal elements keep their order.
+    """
     array = np.asanyarray(a) if type(a) is not LazyArray else a
     if axis is None:
         array, axis = array.ravel(), 0
@@ -263,14 +266,14 @@ _TABLE: Final[dict[Callable[[Function], Function], str]] = {
         array asarray asanyarray ascontiguousarray asfortranarray asarray_chkfinite require
     """,
 }
-"""For each wrapper, the names of NumPy's functions that get it."""
+"""For each wrapper, the names of NumPy's functions that get the wrapper."""
 
 
 def like(function: Any, made: Function, module: str) -> Function:
     """Our version of a NumPy function, with NumPy's name and documentation, in our module.
 
-    In compiled functions the call is NumPy's. As an attribute of a class, our version is a method
-    only if NumPy's function is.
+    In a compiled function, the call becomes a call of NumPy's function. As an attribute of a class,
+    our version is a method only if NumPy's function is.
     """
     found: Any = functools.wraps(function)(made)
     found.__module__, found.__qualname__, found.stands_for = module, found.__name__, function

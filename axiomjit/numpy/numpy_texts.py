@@ -21,7 +21,7 @@ MOST_NESTED: Final = 20
 
 
 class _Value(NamedTuple):
-    """A value whose only reader is still to come.
+    """A value that is read once, by a later statement.
 
     Attributes:
         number: The value number of the value.
@@ -46,7 +46,7 @@ class _Line(NamedTuple):
 
 
 def numpy_lines(path: Iterable[State], returned: Sequence[int]) -> list[str]:
-    """The statements for NumPy; a `del` statement behind the last use of a name deletes the name.
+    """The statements for NumPy; a `del` statement after the last use of a name deletes the name.
 
     Args:
         path: The states of a path.
@@ -122,7 +122,7 @@ def _composed(state: State, statement: Statement, inside: Sequence[_Value]) -> _
 
 
 def _with_deletions(lines: Sequence[_Line], returned: Iterable[int]) -> list[str]:
-    """The texts of lines, with a `del` statement behind the last use of each name."""
+    """The texts of lines, with a `del` statement after the last use of each name."""
     found: list[str] = []
     seen = set(returned)
     for line in reversed(lines):

@@ -101,7 +101,8 @@ _FLOATS: Final = frozenset({np.dtype("f8"), np.dtype("f4"), np.dtype("f2")})
 def is_short_power(base: Any, exponent: Any) -> bool:
     """True for an exponent for which `**` of NumPy's arrays does not call `np.power`.
 
-    For complex arrays these exponents are integers and 0.5; for integers 1 and 2.
+    For complex arrays these exponents are integers and 0.5; for arrays of integers, they are 1 and
+    2.
     """
     if type(exponent) not in (int, float) or exponent not in _SHORT_POWERS:
         return False
@@ -123,7 +124,7 @@ SETTINGS: Final = frozenset(
         "source subok"
     )
 )
-"""The names of parameters that are no data, or whose values may be refused."""
+"""The names of parameters that are not data, or whose values may be refused."""
 GET: Final = Operation(lambda array, index: array[index], "[]", True)
 SET: Final = Operation(_set, "[]=", True)
 

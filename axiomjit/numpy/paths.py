@@ -13,9 +13,10 @@ from axiomjit.numpy.results import Result, Same, View
 from axiomjit.numpy.statements import Statement
 
 MAX_STATEMENTS: Final = 200
-"""The largest number of operations of a segment, after which it is run."""
+"""The largest number of operations of a segment; the segment is then run."""
 MAX_BYTES: Final = 2**24
-"""The largest size of a segment's leaves that nothing else holds, after which it is run."""
+"""The largest number of bytes of a segment's leaves that nothing else holds; the segment is then
+run."""
 
 
 MAX_STATES: Final = 20_000
@@ -46,11 +47,11 @@ class State:
         container: The class of the container of results, such as tuple; None for a single result.
         is_quick: True if there is at most one result. A result is `fresh`, with the facts of a new
             array or number, or a `view`, or `same`, with the number of an operand.
-        old: Edges of the root that are forgotten if they are not used soon.
-        edges: The next states, by the key of an operation or the facts of a leaf. The state is
+        old: The edges of the root that are forgotten if they are not used soon.
+        edges: The next states, by the key of an operation or the facts of a leaf. A next state is
             `CUT` if the segment is run before the operation.
-        general: For the pattern of an operation with varying numbers, first the state of its first
-            numbers, later the state for any numbers.
+        general: For the pattern of an operation with varying numbers, first the state for its first
+            numbers, and later the state for any numbers.
         written: The value numbers of the arrays whose memory the last operation writes.
         numbers: The number of value numbers so far.
         bytes: The bytes of the leaves so far.
@@ -140,7 +141,8 @@ class State:
             call: The recorded call of an operation.
             results: The results of the call.
             container: The class of the container of results; None for a single result.
-            words: The names of the arguments that replace varying numbers, if any numbers fit.
+            words: The names of the arguments that replace varying numbers, if the state is for any
+                numbers.
         """
         made = State(self)
         made.results, made.container, made.words = results, container, tuple(words)

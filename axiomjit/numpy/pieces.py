@@ -1,4 +1,4 @@
-"""Running functions that `jit` cannot trace in pieces, with lazy arrays.
+"""Run functions in pieces, with lazy arrays, if `jit` cannot trace them.
 
 A call lends the arrays of the caller to the function, as lazy arrays. Segments read and write the
 memory of these arrays without copies. No other code uses the memory during the call, since
@@ -225,7 +225,7 @@ def _clear(error: BaseException, memo: dict[int, Any]) -> None:
 def lend(
     function: FunctionType, harmless: Harmless, args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> Callable[[], Any] | None:
-    """The call of a function with lazy arrays; None if NumPy must run the function."""
+    """A function that makes the call with lazy arrays; None if NumPy must run the call."""
     loan = Loan(harmless)
     try:
         copy = loan.copied(function)

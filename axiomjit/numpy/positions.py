@@ -2,7 +2,7 @@
 
 NumPy raises an error at the user's line if a position is outside the array. So the positions of an
 index are computed and checked when the index is recorded, and the segment, which runs later, finds
-each element. An index that selects as many elements as a mask has true ones runs at once.
+each element. An index that selects as many elements as a mask has true elements is applied at once.
 """
 
 from __future__ import annotations
@@ -20,13 +20,14 @@ from axiomjit.numpy.handles import Handle, Shared
 from axiomjit.numpy.segments import look
 
 MAX_LISTED: Final = 10_000
-"""The number of elements of a list from which on NumPy reads the list."""
+"""Segments read lists with at most this number of elements; NumPy applies indices with longer
+lists."""
 MAX_COPIED: Final = 4096
-"""The number of positions up to which those in memory that others can write are copied."""
+"""The largest number of positions that are copied if other code can write into their memory."""
 LEAST_SAVED: Final = 32
 """The number of elements, in units of `config.lazy_from`, that a segment must save."""
 LEAST_ROW: Final = 8
-"""The number of elements at each position from which on kernels are as fast as NumPy."""
+"""From this number of elements at each position on, kernels are as fast as NumPy."""
 
 
 class _UnsuitedError(Exception):
@@ -157,7 +158,7 @@ def _has_numbers(values: Any, kinds: tuple[type, ...]) -> bool:
 
 
 def _is_written_in_order(positions: Sequence[Any], value: Any) -> bool:
-    """True if NumPy writes in the order of the index: of repeated positions, the last one stays."""
+    """True if NumPy writes in the order of the index: the last value for a position stays."""
     return not _shape(value) or all(map(_is_contiguous, (*positions, value)))
 
 
@@ -191,7 +192,7 @@ def _fit(shape: Sequence[int], parts: Sequence[Any]) -> bool:
 def _are_within(positions: Any, length: int) -> bool:
     if not positions.size:
         return True
-    unsigned = positions.view(_UNSIGNED[positions.itemsize])  # negative ones become the largest
+    unsigned = positions.view(_UNSIGNED[positions.itemsize])  # negative: very large
     if unsigned.max() < length:
         return True
     return bool(

@@ -1,9 +1,9 @@
 """Programs of segments, which NumPy runs until compilation saves time.
 
 A program is compiled when NumPy has spent more time on it than the compilation is estimated to
-take; so a segment that runs once costs as much as in NumPy. Before that, operations whose last bits
-differ from NumPy's run as kernels of a single operation. So the bits of a result do not depend on
-the number of runs.
+take; so a segment that runs once costs as much as in NumPy. Before the compilation, operations
+whose last bits differ from NumPy's run as kernels of a single operation. So the bits of a result do
+not depend on the number of runs.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from axiomjit.numpy.statements import Writer
 from axiomjit.runtime.memory.allocation import with_recycling
 
 COMPILE_S: Final = 0.05
-"""The seconds to compile a segment, without those for its statements."""
+"""The number of seconds to compile a segment, without the seconds for its statements."""
 STATEMENT_S: Final = 0.004
-"""The seconds to trace, lower and compile one statement."""
+"""The number of seconds to trace, lower and compile one statement."""
 LOWER_S: Final = 0.001
-"""The seconds to trace and lower one statement."""
+"""The number of seconds to trace and lower one statement."""
 MAX_PROGRAMS: Final = 2000
 FILE_NAME: Final = "<axiomjit.numpy segment>"
 
@@ -47,7 +47,7 @@ class Program:
 
     Attributes:
         text: The text of the function, whose parameters are leaves and varying numbers.
-        spent_s: The seconds that NumPy has spent on the program.
+        spent_s: The number of seconds that NumPy has spent on the program.
         is_compiled: True if calls run compiled code.
     """
 
@@ -220,7 +220,7 @@ def _without_overlap(array: Any, written: Sequence[Any]) -> Any:
 
 
 class _NumPyFunctions:
-    """NumPy's functions; those with other bits in kernels run as kernels."""
+    """NumPy's functions for segments; a function with other bits in kernels runs as a kernel."""
 
     dtype = np.dtype
 

@@ -1,8 +1,8 @@
 """Fast versions of the methods of lazy arrays that record operations.
 
 A fast version looks for the edge of the operation in the current state, without a lock; if there is
-none, it calls the general method. Another thread that needs a value waits until this thread runs no
-fast version (`segments.is_in_quick_way`).
+no such edge, the fast version calls the general method. Another thread that needs a value waits
+until this thread runs no fast version (`segments.is_in_quick_way`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _POSITIONS: Final = frozenset({int, type(None)})
 
 
 def _number_of(now: Segment, handle: Any) -> int | None:
-    """The value number of a handle; an array without one becomes a leaf, or the result is None."""
+    """The value number of a handle; an array without it becomes a leaf, or the result is None."""
     if handle._segment is now:
         return handle._number  # type: ignore[no-any-return]
     old, link = handle._segment, handle._link
@@ -126,7 +126,7 @@ def binary(kind: type, name: str, general: Method) -> Method:
 
 
 def reflected(general: Method) -> Method:
-    """The operator of another operand, in front, and a lazy array."""
+    """The fast version of a reflected operator, such as `__radd__`, of a lazy array."""
 
     def operator(self: Any, other: Any) -> Any:
         return _slowly(general, self, other)
@@ -160,7 +160,7 @@ def in_place(kind: type, name: str, general: Method) -> Method:
 
 
 def _index_key(index: Any) -> Any:
-    """The key, as from `encoded`, of an index with positions and slices; None for others."""
+    """The key that `encoded` gives an index of positions and slices; None for any other index."""
     of = type(index)
     if of is slice:
         start, stop, step = index.start, index.stop, index.step

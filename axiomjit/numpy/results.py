@@ -20,4 +20,4 @@ class View(Record):
 
 
 Result = Facts | Same | View | None
-"""A result of an operation: the facts of a new array or number, an operand, or a view of one."""
+"""A result of an operation: facts of a new array or number, an operand, or an operand's view."""

@@ -78,7 +78,7 @@ class Segment:
 
     @property
     def _at(self) -> State:
-        """The state on the path behind the last operation."""
+        """The state on the path after the last operation."""
         return self._behind if self._is_learning else self.state
 
     def _go_to(self, state: State) -> None:
@@ -117,7 +117,7 @@ class Segment:
         return number
 
     def _leaf(self, value: Any, facts: Facts) -> None:
-        if not self._is_learning:  # an operation at once frees memory as NumPy does
+        if not self._is_learning:  # an operation that runs at once frees memory as NumPy does
             self.arguments.append(value)
         self._go_to(self._at.leaf(facts))
 
@@ -134,8 +134,8 @@ class Segment:
     ) -> int:
         """Record a call that made a view before this segment.
 
-        The edge of the call differs from the edge of a new view, because the call is no operation
-        of this segment.
+        The edge of the call differs from the edge of a new view, because the call is not an
+        operation of this segment.
         """
         call = Call(operation, args, kwargs, self.number, "again")
         at, of = self._at, call.number(args[0])
@@ -387,7 +387,7 @@ class Segment:
 
 
 def _run_at_once(call: Call, dying: Sequence[Handle]) -> Any:
-    """The result of a call on NumPy arrays; NumPy may write the result into a dying operand."""
+    """The result of a call on NumPy arrays; it may get the memory of an operand in `dying`."""
     if dying:
         return run_operator(call.operation, call.args, dying)
     args = [concrete(one) for one in call.args]
@@ -497,7 +497,7 @@ class _Current(threading.local):
     """The segment of this thread, and its lock.
 
     `last` has the state and the program of the last segment that ran; None if no segment has run.
-    `dying` has the operands that die with the operator that is running.
+    `dying` has the operands that have no reference after the running operator.
     """
 
     kind: Any = Handle

@@ -27,7 +27,7 @@ class Statement(Record):
 
     Attributes:
         target: The names of the new results; empty if the call has no new result.
-        parts: The text of the call before, between and behind its operands.
+        parts: The text of the call before, between and after its operands.
         read: The value numbers of the operands, in the order of the text.
     """
 

@@ -1,6 +1,7 @@
 """NumPy's submodules under our names: `import axiomjit.numpy.linalg` gives `numpy.linalg`.
 
-A submodule whose functions are replaced is a file of ours, which takes all other names from NumPy.
+A submodule whose functions are replaced is a file of axiomjit, which takes all other names from
+NumPy.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class Finder:
             return None
         inner = name.removeprefix(OURS)
         if "." not in inner and importlib.machinery.PathFinder.find_spec(name, path):
-            return None  # a file of ours
+            return None  # a file of axiomjit
         theirs = f"numpy.{inner}"
         if theirs not in sys.modules and importlib.util.find_spec(theirs) is None:
             return None

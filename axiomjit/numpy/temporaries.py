@@ -3,7 +3,7 @@
 NumPy writes the result of `(x * 2) + y` into the memory of `x * 2`. Operators of lazy arrays that
 run at once allow this reuse, too, if no reference to an operand remains after the operator: the
 operand's NumPy array is passed without another reference, and NumPy decides. An operand is known to
-die with the operator if three conditions hold:
+have no reference after the operator if three conditions hold:
 
 - in the bytecode of the user's function, the operator takes the result of an instruction from the
   stack, and there is no jump between the instruction and the operator
@@ -32,7 +32,7 @@ from axiomjit.numpy.handles import Handle, concrete
 from axiomjit.numpy.operations import Operation
 
 LEAST_BYTES: Final = 256 * 1024
-"""The number of bytes from which on NumPy reuses the memory of an operand."""
+"""From this number of bytes on, NumPy reuses the memory of an operand."""
 MOST_CODES: Final = 200
 Producers = Mapping[int, Sequence[range]]
 """For the byte offset of each operator's instruction, the instructions that push its operands.
@@ -42,7 +42,7 @@ Each range has all byte offsets of one instruction: a running call may be at any
 
 
 def temporaries(left: Handle, right: Any) -> tuple[Handle, ...]:
-    """The operands that die with the operator that the user's instruction runs.
+    """The operands without a reference after the operator that the user's instruction runs.
 
     The caller must be a function that the operator's method calls with the operands, because the
     number of references and the frame of the user depend on the depth of the call.
@@ -61,7 +61,7 @@ def temporaries(left: Handle, right: Any) -> tuple[Handle, ...]:
 
 
 def _is_made_by(handle: Handle, code: CodeType, instructions: Sequence[range]) -> bool:
-    """True if one of the instructions of a code object made a handle."""
+    """True if one of the given instructions of a code object made a handle."""
     place = getattr(handle, "_place", None)
     if not place:
         return False
@@ -70,9 +70,9 @@ def _is_made_by(handle: Handle, code: CodeType, instructions: Sequence[range]) -
 
 
 def run_operator(operation: Operation, args: Sequence[Any], dying: Sequence[Handle]) -> Any:
-    """The result of an operator on NumPy arrays; NumPy may write the result into a dying operand.
+    """The result of an operator on NumPy arrays; it may get the memory of an operand in `dying`.
 
-    The handles of dying operands lose their values.
+    The handles in `dying` lose their values.
     """
     left, right = ([_taken_out(one, dying)] for one in args)
     with np.errstate(all="ignore"):
@@ -80,7 +80,7 @@ def run_operator(operation: Operation, args: Sequence[Any], dying: Sequence[Hand
 
 
 def _taken_out(value: Any, dying: Sequence[Handle]) -> Any:
-    """The NumPy array or number of an operand, removed from the handle if the operand is dying."""
+    """The NumPy array or number of an operand, removed from the handle if it is in `dying`."""
     if not any(one is value for one in dying):
         return concrete(value)
     array, value._array = value._array, None

@@ -30,13 +30,15 @@ from axiomjit.symbolic.dims import (
 DATA_DEPENDENT: Final = Kind("number chosen", 0)
 """The kind of data-dependent lengths, such as the number of true elements of a mask."""
 TRUTH: Final = Kind("truth", 0, 1)
-"""The kind of conditions that the program computes, 0 or 1."""
+"""The kind of conditions that the program computes; their values are 0 and 1."""
 STATUS: Final = Kind("status", 0, 1)
-"""The kind of truths that all checks of a loop hold; else Python answers the call."""
+"""The kind of truth values that say if all checks of a loop hold; if not, Python answers the
+call."""
 COMPUTED: Final = Kind("computed integer")
 """The kind of integers that the program computes."""
 PLACE: Final = Kind("place")
-"""Positions of a block, and distances between such positions; known when the block is known."""
+"""The kind of positions of a block, and of distances between such positions; they are known when
+the block is known."""
 RUNTIME_KINDS: Final = frozenset({DATA_DEPENDENT, TRUTH, STATUS, COMPUTED})
 """The kinds of numbers that are known only while the program runs."""
 STAND_IN_STEP: Final = 720_720
@@ -52,7 +54,7 @@ it."""
 
 
 class OtherLengthError(Exception):
-    """A length, or the truth of a computed value, differs from that assumed during tracing.
+    """A length, or the truth of a computed value, is not the one that tracing has assumed.
 
     `known` holds the numbers known so far, by symbol.
     """
@@ -220,4 +222,4 @@ class HeuristicScope(Scope):
 
 
 class BodyScope(HeuristicScope):
-    """The scope in which the body of a loop is lowered: a decision counts once per trip."""
+    """The scope in which a loop's body is lowered: a decision has an effect in every trip."""

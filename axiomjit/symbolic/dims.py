@@ -92,7 +92,7 @@ class Symbol(Record):
 
 
 class Binary(Record):
-    """The `//`, `min` or `max` (`sign`) of two lengths; no polynomial, hence an atom."""
+    """The `//`, `min` or `max` (named by `sign`) of two lengths, as one atom of a polynomial."""
 
     __slots__ = ("__dict__",)
 
@@ -144,7 +144,7 @@ class Dim:
     constant: int | None
     """The integer if the Dim is constant, else None."""
     symbols: frozenset[Symbol]
-    """All symbols of the Dim, also those inside quotients, minima and maxima."""
+    """All symbols of the Dim, also the symbols inside quotients, minima and maxima."""
 
     def __init__(self) -> None:
         """Refuse the call: `dim`, `named_length` and arithmetic make Dims, which are interned."""
@@ -316,7 +316,7 @@ def _combine(left: Dim, right: int | Dim, sign: int) -> Dim:
 
 
 def dim(value: int | Atom | Dim) -> Dim:
-    """The Dim of an integer or atom; a Dim unchanged."""
+    """The Dim of an integer or atom; a Dim is returned unchanged."""
     if isinstance(value, Dim):
         return value
     return (
@@ -338,7 +338,7 @@ def named_length(name: str, kind: Kind = LENGTH) -> Dim:
 
 
 def product(lengths: tuple[Dim, ...]) -> Dim:
-    """The product of lengths; 1 for none."""
+    """The product of lengths; 1 if there are no lengths."""
     return functools.reduce(operator.mul, lengths, dim(1))
 
 
@@ -483,7 +483,7 @@ def bound(scope: AnyScope) -> Iterator[AnyScope]:
 def compare(left: Dim, right: int | Dim, sign: str) -> bool:
     """The outcome of `left sign right`; no guard is recorded if the polynomials decide it.
 
-    Without a scope or a symbol's value, Dims are equal if their polynomials are; other signs raise.
+    Without a scope or a symbol's value, `==` compares the polynomials; other signs raise errors.
     """
     right = dim(right)
     apart = 0 if left is right else (left - right).constant

@@ -100,8 +100,8 @@ def identity(rank: int) -> IndexMap:
 def is_identity(index: IndexMap, extents: tuple[Dim, ...], shape: tuple[Dim, ...]) -> bool:
     """True if reading an array of this shape through the map changes nothing.
 
-    Data-dependent lengths are compared as expressions, since reading their values would record a
-    guard, and so are indices of loops.
+    Data-dependent lengths and indices of loops are compared as expressions, since reading their
+    values would record a guard.
     """
     whole = identity(len(extents))
     named = [d for function in index for d in (function.offset, *(c for _, c in function.terms))]
@@ -346,7 +346,7 @@ def _candidates(known: Mapping[Dim, Samples]) -> Iterator[tuple[Dim, Samples]]:
 
 
 def _line(cases: Samples, values: Samples) -> tuple[int, int] | None:
-    """The factor and offset of the line through all pairs (value, case), or None."""
+    """The factor and offset of the line through all pairs (value, case); None without a line."""
     pairs = list(zip(values, cases, strict=True))
     (low, first), (high, last) = min(pairs), max(pairs)
     if low == high or (last - first) % (high - low):

@@ -7,7 +7,7 @@ value of an index.
 Two accesses of one array meet only if their positions are equal in every dimension. A distance of
 positions that is affine in the indices has its least and its largest value at ends of the ranges of
 the indices. The accesses never meet if the distance is always positive or always negative, or if
-the constant term of the distance is no multiple of the common divisor of its other factors. The
+the constant term of the distance is not a multiple of the common divisor of its other factors. The
 sign of a length may be read from this call, which records a guard. Accesses whose positions are not
 known may meet.
 """
@@ -56,7 +56,7 @@ class IndexRanges(Record):
         return any(one in length.symbols for one, _, _ in self.ranges for length in lengths)
 
     def value(self, length: Dim) -> int:
-        """The value of a length that is the same in all trips; a guard records it.
+        """The value of a length that is the same in all trips; a guard records the value.
 
         Raises:
             UndecidedError: the length differs between trips.
@@ -200,7 +200,7 @@ def largest(left: Dim, right: Dim) -> Dim:
 
 
 def is_open(left: Dim, right: Dim) -> bool:
-    """True if no single order of two lengths is known for all trips, or no index is in them."""
+    """True if no single order of two lengths is known for all trips, or if both have no index."""
     if not any(symbol.kind == INDEX for symbol in symbols_in(left, right)):
         return True
     try:
@@ -210,7 +210,10 @@ def is_open(left: Dim, right: Dim) -> bool:
 
 
 def wrapped(position: Dim, length: Dim) -> Dim:
-    """A position with the length added if it is negative; minima and maxima where trips differ."""
+    """The position, plus the length if the position is negative.
+
+    If the sign may differ between trips, the result contains a minimum and a maximum.
+    """
     try:
         return position + length if position < 0 else position
     except UndecidedError:
@@ -265,9 +268,9 @@ def _affine_pieces(length: Dim, symbol: Symbol) -> list[Dim]:
 
 
 MAX_ENDS: Final = 64
-"""The most combinations of ends of ranges at which a distance is computed."""
+"""The largest number of combinations of ends of ranges at which a distance is computed."""
 LATER: Final = Symbol("later", INDEX)
-"""The number of trips from one access to the other."""
+"""The symbol for the number of trips from one access to the other."""
 
 
 class Access(Record):
@@ -361,7 +364,7 @@ def _may_meet(
 def _has_remainder(distance: Dim) -> bool:
     """True if a distance is never 0, by the remainder of its constant term.
 
-    The constant term is no multiple of the common divisor of all other factors.
+    The constant term is not a multiple of the common divisor of all other factors.
     """
     steps = gcd(*(factor for monomial, factor in distance.terms if monomial))
     rest = sum(factor for monomial, factor in distance.terms if not monomial)
@@ -389,7 +392,7 @@ def _substituted(access: Access, names: Mapping[Symbol, Dim]) -> Access:
 
 
 def _least_values(length: Dim, ranges: Sequence[IndexRange]) -> list[Dim] | None:
-    """Lengths without indices, one of which is the least value; None if none are known."""
+    """Lengths without indices, one of which is the least value; None if it is not known."""
     found = [length]
     for symbol, low, high in reversed(ranges):
         new: dict[Dim, None] = {}

@@ -44,7 +44,7 @@ class KnownValues:
     """The values of the nodes of one trace, each computed once."""
 
     def __init__(self, arguments: Callable[[], Sequence[object]], scope: Scope) -> None:
-        """Belong to a trace; `arguments()` returns the arguments of the traced call."""
+        """Store the trace; `arguments()` returns the arguments of the traced call."""
         self._arguments, self._scope = arguments, scope
         self._known: dict[Node, Node] = {}
 
@@ -82,8 +82,8 @@ def know_values(following: Following, scope: Scope) -> None:
 
 
 MOST_AT_LINE: Final = 8
-"""The most numbers that one trace asks for at one line of the user; beyond it, the line is taken
-for a loop."""
+"""The largest number of values that one trace asks for at one line of the user; a line that asks
+for more is taken for a loop."""
 
 
 def asked_truth(node: Node) -> bool | None:

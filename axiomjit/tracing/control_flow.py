@@ -2,7 +2,7 @@
 
 A body is called with placeholders for the carried values, until the types of these values and the
 set of written storages no longer change. A loop that cannot be followed raises `RegionRefused`.
-Nothing was recorded then, and the caller follows the loop pass by pass.
+In this case nothing has been recorded, and the caller follows the loop trip by trip.
 
 A `break` sets a carried truth that `condition` tests. The statements after a `continue` or an early
 `return` become a branch on such a truth.
@@ -101,12 +101,12 @@ def trace_loop(
         carried: Traced arrays and numbers, numbers, `UNBOUND`. Any other object must come back
             unchanged.
         condition: `condition(*carried)` is asked before each trip; a false truth ends the loop.
-        asks: The condition between the trips that are traced as one body, if names of arrays are
-            swapped.
+        asks: The condition that is asked between the trips that are traced as one body, if names of
+            arrays are swapped.
         begins: True if the condition holds before the first trip.
         may_be_unbound: The places of carried values that are zeros if no trip sets them.
-        most_elements: The most elements, in the traced call, of a value that a trip computes
-            without a library.
+        most_elements: The largest number of elements, in the traced call, of a value that a trip
+            computes without a library.
 
     Returns:
         The last index, then the carried values. The index is UNBOUND in three cases: there was no
@@ -170,7 +170,7 @@ def trace_cond(
         truth: A traced number, or a known truth, which chooses its side at once.
         then: `then(*carried)` returns the carried values after this side.
         otherwise: `otherwise(*carried)` returns the carried values after the other side.
-        carried: As for `trace_loop`.
+        carried: The carried values, as for `trace_loop`.
         may_be_unbound: The positions of carried values that one side may leave unbound, since no
             later statement reads them; zeros take their place.
 
@@ -192,7 +192,7 @@ def undone_if_refused() -> Iterator[tuple[Following, Scope]]:
     """The current trace; an error in the block removes all that the block has recorded.
 
     Raises:
-        RegionRefused: an error of following the region, whatever its type.
+        RegionRefused: the region cannot be followed; other errors of the block become this error.
     """
     following = current()
     if following is None:
@@ -365,7 +365,7 @@ class _Carrying:
         return found.replace(is_mixed=True) if is_mixed else found
 
     def shares(self, slot: int, memory: TracedStorage) -> bool:
-        """True if a slot has a copy of an array that another name has, too: in branches."""
+        """True if a slot has a copy of an array that another name also has: only in branches."""
         return False
 
     def has_more_trips(self, number: int) -> bool:
@@ -403,12 +403,12 @@ class _Carrying:
         return found if status is None else [*found, status]
 
     def note_failing(self, node: Op, passes: Sequence[_Pass]) -> None:
-        """Have the region computed even without readers, if a step in it may raise an error."""
+        """Make the program compute the region even without readers if a step may raise an error."""
         if any(one.region.failing for one in passes):
             self.following.may_fail.append(node)
 
     def note_conditional(self, passes: Sequence[_Pass], is_conditional: bool = False) -> None:
-        """Note in the enclosing region that it has a loop that only a condition ends."""
+        """Record that the enclosing region has a loop that only a condition ends."""
         inside = any(one.region.has_conditional for one in passes)
         if self.following.region is not None and (is_conditional or inside):
             self.following.region.has_conditional = True
@@ -418,7 +418,7 @@ class _Carrying:
 
         Args:
             status: True if the region carries the truth that all checks hold.
-            holds: This truth before the region.
+            holds: The value of this truth before the region.
         """
         found = [self.in_memory(storage.version) for storage in self.places]
         found += [] if self.done is None else [self.copied(after_steps(self.following.last))]
@@ -536,11 +536,11 @@ class _Loop(_Carrying):
         return found
 
     def within(self) -> AbstractContextManager[None]:
-        """Give the index its range."""
+        """A block in which the index of the loop has its range."""
         return within_body(self.scope, self.index, self.span and self.span[2])
 
     def grow(self, one: _Pass) -> bool:
-        """Carry the values that the pass has written or bound anew; True if types change."""
+        """Carry the values that the pass has written or newly bound; True if types change."""
         before = dict(self.kinds)
         for slot in sorted(one.changed):
             value = self.carried[slot]
@@ -673,7 +673,7 @@ class _Branch(_Carrying):
         return made
 
     def shares(self, slot: int, memory: TracedStorage) -> bool:
-        """True: writes into the array and into the copy are refused."""
+        """Return True, after refusing all later writes into the array and into the copy."""
         memory.seal()
         self.shared.add(slot)
         return True

@@ -192,7 +192,7 @@ class _TracedGrid:
 
 
 def replacement(function: Any) -> Maker | None:
-    """Our function in place of one that makes arrays, asks for lengths or draws numbers; else None.
+    """Our replacement for a function that makes arrays, asks for lengths or draws; else None.
 
     Args:
         function: A function of NumPy or of Python's library.
@@ -205,11 +205,11 @@ def replacement(function: Any) -> Maker | None:
 
 
 def _seed(*args: Any, **kwargs: Any) -> Any:
-    """Do `np.random.seed`."""
+    """Perform a call of `np.random.seed`."""
     return generator_for(np.random.mtrand._rand).seed(*args, **kwargs)
 
 
 def _default_rng(seed: Any = None) -> Any:
-    """Do `np.random.default_rng`; without a seed, the numbers differ from call to call."""
+    """Perform a call of `np.random.default_rng`; without a seed, numbers differ in each call."""
     generator = np.random.default_rng(known_numbers(seed))
     return generator if seed is not None or current() is None else generator_for(generator)

@@ -2,8 +2,8 @@
 
 A function is first called with small arrays of different lengths and values. The lengths of its
 results are inferred from these calls as functions of the lengths of its operands. If that fails,
-the function is called once with the values of the traced call, and the lengths of those results are
-used. The program compares the shapes and dtypes of the results in each call.
+the function is called once with the values of the traced call, and the lengths of the results of
+this call are used. The program compares the shapes and dtypes of the results in each call.
 """
 
 from __future__ import annotations
@@ -67,16 +67,16 @@ PROBES: Final = 4
 ATTEMPTS: Final = 24
 SHORTEST: Final = 5
 LONGEST: Final = 24
-"""Small arrays have lengths of SHORTEST to LONGEST - 1; shorter ones could equal constants."""
+"""Small arrays have lengths of SHORTEST to LONGEST - 1; shorter lengths could equal constants."""
 MOST_ELEMENTS: Final = 2**22
-"""The most elements of an array in a probe with small lengths."""
+"""The largest number of elements of an array in a probe with small lengths."""
 MOST_NOW: Final = 2**20
-"""The most elements of an array in the probe with the lengths of the traced call."""
+"""The largest number of elements of an array in the probe with the lengths of the traced call."""
 NUMBERS: Final = (bool, int, float, complex)
 
 
 class Written(Record):
-    """Stands in a result for a written argument that the function returns, by its number."""
+    """A stand-in in a result for a written argument that the function returns, by its number."""
 
     number: int
 
@@ -114,7 +114,7 @@ def _needs_given(call: ExternalCall, operands: Sequence[Node]) -> bool:
 
 
 _lock: Final = new_lock()
-"""Held while a function is tried: the filters of warnings belong to all threads."""
+"""The lock held while a function is tried, since the filters of warnings belong to all threads."""
 
 
 @contextmanager
@@ -211,7 +211,7 @@ def refusal(
 def _related(
     call: ExternalCall, operands: Sequence[Node], tried: Sequence[tuple[Lengths, Any, Given]]
 ) -> ProbedCall | None:
-    """The call, with result lengths as functions of operand lengths; None if none are found."""
+    """The call, with result lengths as functions of operand lengths; None if some are not found."""
     varied = any(length.constant is None for node in operands for length in node.shape)
     if len(tried) < (3 if varied else 1):
         return None
@@ -285,10 +285,10 @@ def _now(leaf: Any) -> object:
 
 
 def _probe_operands(name: str, operands: Sequence[Node], are_needed: bool) -> list[Array]:
-    """The operands' values in this call; similar values if they are not known and not needed.
+    """The operands' values in this call; similar values if they are neither known nor needed.
 
-    The values of random numbers, and of arrays whose lengths are not the assumed ones, are not
-    known.
+    The values of random numbers, and of arrays whose lengths differ from the assumed lengths, are
+    not known.
 
     Raises:
         UnsupportedError: a length of an operand is not known, or a value is needed and not known.
@@ -467,7 +467,7 @@ class OnCopies:
 class OrOnCopies:
     """A form of a function that gets copies of its arrays if it refuses read-only arrays.
 
-    Functions in Cython often refuse them, even if they write into no array.
+    Functions in Cython often refuse read-only arrays, even if they write into no array.
     """
 
     def __init__(self, function: Function) -> None:
@@ -504,7 +504,8 @@ def call_on_copies(
 
     Raises:
         UnsupportedError: an overwritten array is an argument of the traced function, or from
-            outside it; two arguments share memory that is written; or as `call_externally`.
+            outside it; two arguments share memory that is written; or `call_externally` raises this
+            error.
     """
     if not may_be_external(function):
         raise unsupported(name, map(node_of, args))
@@ -560,7 +561,7 @@ class MutatedOperand:
 
 
 def mutated_call(call: ExternalCall, target: TracedOperators) -> ProbedCall:
-    """The call of a function that changes a copy of a traced array, and returns it."""
+    """The call of a function that changes a copy of a traced array, and returns the copy."""
     result = Result(target.node.shape, target.node.dtype, True)
     return ProbedCall(call, LEAF, (result,))
 

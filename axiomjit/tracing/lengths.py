@@ -449,7 +449,7 @@ def _is_nonzero(value: Any) -> bool:
 
 
 def _is_made_of(value: Any, holds: Callable[[Any], bool]) -> bool:
-    """True if `holds` is true for each factor of a number; each length in it records a guard."""
+    """True if `holds` is true for each factor of a number; every length in it records a guard."""
     if isinstance(value, LengthNode):
         return holds(value.length)
     if isinstance(value, Scalar):

@@ -31,7 +31,8 @@ _SEQUENCES: Final = (list, tuple)
 class ItemKind(Record):
     """The type of an item: the sequences that it consists of, and the type of its leaves.
 
-    The kind `((list, 3), (tuple, 2))` of a number is that of a list of three pairs of numbers.
+    For a list of three pairs of numbers, `sequences` is `((list, 3), (tuple, 2))` and `leaf` is the
+    type of a number.
     """
 
     sequences: tuple[tuple[type, Dim], ...]
@@ -43,9 +44,9 @@ class ItemKind(Record):
         return (*(count for _, count in self.sequences), *self.leaf.shape)
 
     def joined(self, other: ItemKind) -> ItemKind | None:
-        """The kind of a list's items that have either kind; None if these are of two types.
+        """The kind of all items of a list that has items of both kinds; None if the types differ.
 
-        Numbers of one dtype may be Python's in some places and NumPy's in others.
+        Numbers of one dtype may be Python numbers in some places and NumPy numbers in others.
         """
         one, two = self.leaf, other.leaf
         alike = (one.dtype, one.shape, one.is_array) == (two.dtype, two.shape, two.is_array)
@@ -59,7 +60,7 @@ class ListItems(Several):
     """The items that a loop has appended to a list.
 
     `source` identifies the loop. If conditions decide how many items there are, `places` has a
-    place for each item that there might be, and those in the mask `filled` are the items.
+    place for each possible item, and the mask `filled` is true at the places of the actual items.
     """
 
     __slots__ = ("_array", "_pythons", "filled", "kind", "places", "source")
@@ -78,7 +79,7 @@ class ListItems(Several):
             places: The places in order.
             kind: The type of the items.
             source: The loop that has appended them.
-            pythons: For mixed numbers, an array of truths: True for Python's numbers.
+            pythons: For mixed numbers, an array of bools that is True for Python's numbers.
             filled: The mask, or None if all places are filled.
         """
         self.places, self.kind, self.source, self.filled = places, kind, source, filled
@@ -102,14 +103,14 @@ class ListItems(Several):
 
     @property
     def pythons(self) -> Any:
-        """For mixed numbers, an array of truths: True for those that are Python's."""
+        """For mixed numbers, an array of bools that is True for Python's numbers."""
         if self._pythons is None or self.filled is None:
             return self._pythons
         return self._pythons[self.filled]
 
     @property
     def count(self) -> Any:
-        """The number of items, as an integer or a symbolic one."""
+        """The number of items, as an integer or a symbolic integer."""
         return length(self.array.node.shape[0])
 
     def number(self) -> Any:
@@ -127,7 +128,7 @@ class ListItems(Several):
 
     @staticmethod
     def build(kind: Any, keys: tuple[object, ...], parts: Sequence[object]) -> object:
-        """The items of an array of the program's results."""
+        """The items, built from an array of the program's results."""
         sequences, weak = keys
         return _items(*parts, sequences=sequences, weak=weak)
 
@@ -140,7 +141,7 @@ class ListItems(Several):
         return self._item(self.array[place])
 
     def place(self, place: Any) -> Any:
-        """The item in one of the `places`, whether it is filled or not."""
+        """The item in one of the `places`, whether the place is filled or not."""
         return self._item(self.places[place])
 
     def _item(self, found: Any) -> Any:
@@ -189,7 +190,7 @@ def _present(*arrays: Any) -> list[Any]:
 
 
 def are_pythons(leaf: Any) -> Any:
-    """True if a leaf is a number of Python's; for items of a list, perhaps an array of truths."""
+    """True if a leaf is a Python number; for items of a list, perhaps an array of bools."""
     if type(leaf) is ListItems:
         pythons = leaf.pythons
         return leaf.kind.leaf.weak if pythons is None else pythons
@@ -240,7 +241,7 @@ def _is_steady(count: Dim) -> bool:
 
 
 def is_fresh(value: Any, region: Any) -> bool:
-    """True if an array was made in a trip, so that each trip appends another one."""
+    """True if an array was made in a trip, so that each trip appends another array."""
     memory = value.storage
     root = root_of(base_of(value.node))
     alone = len(memory.related()) == 1 and not memory.is_sealed
@@ -260,5 +261,5 @@ def depends_on_inputs(value: Any) -> bool:
 
 
 def is_appended(value: Any) -> bool:
-    """True for a list in which an entry stands for several."""
+    """True for a list in which an entry stands for several items."""
     return type(value) is list and any(issubclass(type(one), Several) for one in value)

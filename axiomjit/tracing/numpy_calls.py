@@ -253,7 +253,7 @@ def piecewise(
     *args: Any,
     **kw: Any,
 ) -> Any:
-    """The result of `np.piecewise`: a number, or a function of the elements, per condition.
+    """The result of `np.piecewise`; each condition has a number, or a function of the elements.
 
     Raises:
         ValueError: there are too few or too many functions.

@@ -32,11 +32,11 @@ from axiomjit.tracing.refusals import note_asked, recorded, refuse_value
 
 
 class TracedStorage(VersionedStorage):
-    """The memory of one array and its views.
+    """The memory that one array and its views share.
 
     NumPy's `reshape` returns a view or a copy, depending on the memory layout of the array, which
     is unknown for a computed array. So the result of `reshape` has its own storage, related to the
-    storage of the array: after a write into one of the two, the other one cannot be used.
+    storage of the array: after a write into one of the two, the other storage cannot be used.
     """
 
     __slots__ = ("_doubt", "_maybe_same", "_read_by", "region")
@@ -211,7 +211,7 @@ def result_of(row: Rule, args: Sequence[object], kwargs: dict[str, object]) -> M
 
 
 def _lengths(value: Any) -> Any:
-    """The value with computed integers, also those in lists and tuples, as lengths."""
+    """The value, with lengths in place of computed integers, also in lists and tuples."""
     if isinstance(value, list | tuple):
         return (tuple if isinstance(value, tuple) else list)(map(_lengths, value))
     return lazy_import("axiomjit.tracing.python_numbers").position(value)

@@ -41,7 +41,7 @@ class PartStorage(TracedStorage):
         self._seen = self._whole.node
 
     def is_at(self, whole: Any, key: object) -> bool:
-        """True if the part is surely the one at an index of an array."""
+        """True if the part is surely the part of an array at an index."""
         return self._whole.storage is whole.storage and _is_same(self._key, key)
 
     def _gather_again(self) -> None:

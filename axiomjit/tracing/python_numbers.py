@@ -38,7 +38,7 @@ def converted(kind: type, value: Any) -> Any:
 
 
 def number_of_trip(value: Dim) -> Tracer:
-    """An integer that depends on the index of a loop, as a traced number of Python's."""
+    """An integer that depends on the index of a loop, as a traced Python number."""
     return Tracer(python_number(cast(strong(as_node(value, "a number of a trip")), INT)))
 
 
@@ -48,7 +48,7 @@ def float_of_trip(node: Node) -> Tracer:
 
 
 def _holds(truth: Node) -> bool | None:
-    """The truth of a computed value in this call; in a loop or branch a check requires True."""
+    """The truth of a computed value in this call; a loop or branch takes True, and checks this."""
     following = current()
     if following is None or following.region is None:
         return asked_truth(truth)
@@ -91,7 +91,7 @@ def position(value: Any) -> Any:
 
 
 def rounded(value: Tracer, function: np.ufunc) -> Any:
-    """The integer that a function like `math.floor` gives, by a ufunc; None if refused."""
+    """The integer of a function like `math.floor`, computed by a ufunc; None if refused."""
     node = value.node
     if node.shape or is_complex(node.dtype):
         return None
@@ -101,8 +101,8 @@ def rounded(value: Tracer, function: np.ufunc) -> Any:
 def extreme(sign: str, values: Sequence[Any]) -> Any:
     """`max(values)` or `min(values)` of numbers of one type; None if the type is not known.
 
-    In the body of a region, some numbers may be Python's and others NumPy's, of one dtype; then the
-    result is NumPy's.
+    In the body of a region, some numbers may be Python numbers and others NumPy numbers, of one
+    dtype; the result is then a NumPy number.
     """
     following = current()
     region = None if following is None else following.region
@@ -210,4 +210,5 @@ FUNCTIONS: Final[dict[Callable[..., Any], np.ufunc]] = {
     **{math.atan2: np.arctan2, math.pow: np.power},
     **{math.degrees: np.degrees, math.radians: np.radians},
 }
-"""For each function of `math` or `cmath`, the ufunc that agrees with it up to rounding errors."""
+"""For each function of `math` or `cmath`, the ufunc that agrees with the function up to rounding
+errors."""

@@ -29,7 +29,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 MOST_SEARCHED: Final = 1000
-"""The most values of a call among which traced operands are searched."""
+"""The largest number of values of a call that are searched for traced operands."""
 VALUES: Final = frozenset(
     {
         *("item", "tolist", "tobytes", "tofile", "dump", "dumps"),
@@ -40,7 +40,7 @@ VALUES: Final = frozenset(
 
 
 def recorded(method: Callable[P, R]) -> Callable[P, R]:
-    """Return the method, wrapped: refusals are raised at the end, even if user code catches one."""
+    """Return the wrapped method: refusals are raised at the end, even if user code catches them."""
 
     @functools.wraps(method)
     def watched(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -80,7 +80,7 @@ def refuse_value(
     """Refuse an operation that needs the values of an array.
 
     Raises:
-        NeedsValuesError: always, of the given class.
+        NeedsValuesError: the function always raises this error, as an instance of the given class.
     """
     seen = f"{traced(described)}: its values are not known"
     raise refused(error(asked, seen, remedy, user_location()))
@@ -97,7 +97,7 @@ def refuse_write(asked: str, described: str, remedy: str) -> NoReturn:
     """Refuse a write into an array: raise an error that describes the array.
 
     Raises:
-        NeedsValuesError: in every case.
+        NeedsValuesError: the function always raises this error.
     """
     seen = f"a write into {traced(described)}"
     raise refused(NeedsValuesError(asked, seen, remedy, user_location()))
@@ -106,11 +106,11 @@ def refuse_write(asked: str, described: str, remedy: str) -> NoReturn:
 def refuse_outside(asked: str, place: object) -> NoReturn:
     """Refuse to write traced values into an array of known values.
 
-    If the traced function made the array, the function is traced again, and this array is traced
-    then.
+    If the traced function made the array, the function is traced again; in that trace, the array is
+    traced, too.
 
     Raises:
-        NotDispatchedError: always.
+        NotDispatchedError: the function always raises this error.
     """
     following = current()
     if following is not None and following.want_traced is not None:

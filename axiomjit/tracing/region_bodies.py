@@ -100,7 +100,7 @@ class RegionBody:
         return region is self
 
     def checked(self, positions: Node, length: Dim) -> Node:
-        """Positions in an array, from its start; a check requires that all are within its length.
+        """Positions counted from an array's start; a check requires that all are within its length.
 
         Positions that fail the check are replaced by 0, so that memory is safe until NumPy answers
         the call.
@@ -123,7 +123,7 @@ class RegionBody:
     def asked(
         self, following: Following, condition: Callable[..., Any] | None, values: Sequence[Any]
     ) -> Node | None:
-        """The truth of a condition before a trip; None if it always holds.
+        """The truth of a condition before a trip; None if the condition always holds.
 
         Raises:
             RegionRefused: the condition draws or writes, which the trip would do once more.
@@ -155,8 +155,8 @@ class RegionBody:
 
         Args:
             name: The operator.
-            operands: The numbers or nodes that it takes.
-            made: The node of its result.
+            operands: The numbers or nodes that the operator takes.
+            made: The node of the operator's result.
         """
         if made.shape or not (made.weak or self._stays_mixed(operands, made)):
             return
@@ -239,7 +239,7 @@ def after_steps(*steps: object) -> Node:
         if all((n.constant or 0) > 0 for n in node.shape) and not is_complex(node.dtype):
             first = Op(node.dtype, COPY, None, (node,), ((fixed(0),) * rank,), (), 0)
             done: Node = cast(first, FLOAT)
-        else:  # it may have no element
+        else:  # the value may have no element
             given = (stored(node),), (identity(rank),), node.shape, 0
             done = Op(FLOAT, AFTER.replace(ranks=(rank,)), None, *given)
         found = elementwise(PRIMITIVES["add"], found, done)
@@ -249,7 +249,7 @@ def after_steps(*steps: object) -> Node:
 class Kind(Record):
     """The type of a carried value: a number (weak if it is Python's), or a newly bound array.
 
-    A mixed number is Python's in some trips and NumPy's in others.
+    A mixed number is a Python number in some trips and a NumPy number in the others.
     """
 
     dtype: DType
@@ -317,7 +317,7 @@ def truth_node(value: Any) -> Node | None:
 
 
 def or_zeros(value: Any, kind: Kind) -> Any:
-    """A value; zeros of the given kind in place of an unbound value."""
+    """The value; for an unbound value, zeros of the given kind."""
     if value is not UNBOUND:
         return value
     return Tracer(broadcast_to(Scalar(kind.dtype, kind.dtype.type(0), False), kind.shape))
@@ -340,7 +340,7 @@ def applied(name: str, *operands: Node) -> Node:
 
 
 def all_true(*truths: Node) -> Node:
-    """The truth that all given truths hold."""
+    """A truth value that is True if all given truth values are True."""
     found = Scalar(BOOL, np.bool_(True), False) if not truths else truths[0]
     for one in truths[1:]:
         found = applied("logical_and", found, one)

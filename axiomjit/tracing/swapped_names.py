@@ -1,9 +1,9 @@
 """Names of arrays that the body of a loop swaps or moves.
 
 If names are swapped, the body is followed several times, until each name has its first array again.
-A loop with a condition asks the condition between these trips, too; a number in the program counts
-the trips since the names last had their first arrays. An array that moves to another name, as in
-`p, u = u, f(u, p)`, is copied, so that each name has memory of its own.
+A loop with a condition also asks the condition between the trips that are followed as one; a number
+in the program counts the trips since the names last had their first arrays. An array that moves to
+another name, as in `p, u = u, f(u, p)`, is copied, so that each name has memory of its own.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from axiomjit.tracing.region_bodies import UNBOUND
 from axiomjit.tracing.tracer import Tracer
 
 MOST_TRIPS: Final = 4
-"""The most trips of a body that are followed in sequence as one trip."""
+"""The largest number of trips of a body that are followed in sequence as one trip."""
 
 
 class NamesSwapped(RegionRefused):
@@ -85,7 +85,7 @@ def trace_in_turns(
     carried: Sequence[Any],
     trace: Callable[..., tuple[Any, ...]],
 ) -> tuple[Any, ...]:
-    """Trace a loop with `trips` passes of its body as one trip; remaining trips follow the loop.
+    """Trace a loop with `trips` passes of its body as one trip; remaining trips run after the loop.
 
     Args:
         trips: The number of trips after which each name has its first array again.
@@ -151,7 +151,7 @@ def trace_while_in_turns(
         return made
 
     def from_turn(turn: int, values: Sequence[Any]) -> tuple[Any, ...]:
-        """The values after trip number `turn` and later trips, each array at its first name."""
+        """The values after trip `turn` and the later trips; each array has its first name again."""
         made = named(body(UNBOUND, *named(values, turn)), found.trips - turn - 1)
         turn += 1
         if turn == found.trips:

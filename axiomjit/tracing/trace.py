@@ -49,15 +49,16 @@ from axiomjit.tracing.refusals import traced
 from axiomjit.tracing.tracer import Tracer
 
 LIMIT: Final = 20_000
-"""The most objects that are searched; a traced value hidden deeper is refused where it is used."""
+"""The largest number of objects that are searched; a traced value hidden deeper is refused where it
+is used."""
 PLAIN: Final = (int, float, complex, str, bytes, type, ModuleType, CodeType, np.generic, Following)
 
 
 def traced_inside(value: object) -> Tracer | SymbolicNumber | None:
-    """The first traced array or length in a value and the objects it refers to; None without one.
+    """The first traced array or length in a value and the objects it refers to; None if absent.
 
-    No user code runs: the references of an object are those that the garbage collector sees.
-    Functions are searched through closures and defaults.
+    No user code runs: the search follows the references that the garbage collector sees. Functions
+    are searched through closures and defaults.
     """
     found = referred_by(value)
     return next((one for one in found if issubclass(type(one), Tracer | SymbolicNumber)), None)
@@ -227,12 +228,12 @@ def trace(
     layouts: Mapping[int, Strides] | None = None,
     following: Following | None = None,
 ) -> Trace:
-    """Trace `call` with a tracer for each input, a `SymbolicInt` for each integer.
+    """Trace `call` with a tracer for each input, and a `SymbolicInt` for each integer argument.
 
     Args:
         call: The function, called once with the sequence of represented inputs.
         given: The inputs of the graph, and the symbols of integer arguments.
-        scope: The lengths of this call; guards are recorded in it.
+        scope: The scope with the lengths of this call, in which guards are recorded.
         layouts: The strides of arrays by position, in elements.
         following: The context of the trace, with names for messages and with the scalar inputs.
 
@@ -260,7 +261,7 @@ def trace(
             returned = call(tracers)
         except Exception as error:
             if now.refusal is None or now.refusal is error:
-                now.refusal = None  # its traceback would be a reference cycle
+                now.refusal = None  # else its traceback would be in a reference cycle
                 if not isinstance(error, TraceError):
                     _raise_instead(error, now, scope, bool(_written(arrays)))
                 raise

@@ -1,6 +1,6 @@
 """Random numbers in a traced function: each draw is a step of the program, run in each call.
 
-A `TracedGenerator` stands for a generator from outside the function. All draws, even those whose
+A `TracedGenerator` stands for a generator from outside the function. All draws, even draws whose
 numbers are not used, happen in the order of the function: each draw has the previous draw as an
 operand, and the last draw is always computed. The shape and dtype of a draw are inferred from the
 same draw by another generator.
@@ -37,7 +37,7 @@ from axiomjit.tracing.writes import write_item
 DRAW_WEIGHT: Final = 8
 """The cost of one random number, in additions."""
 TRIED: Final = 4096
-"""The most numbers that are drawn while tracing to infer the dtype of a draw."""
+"""The largest number of values that are drawn while tracing to infer the dtype of a draw."""
 WITH_SIZES: Final = {"rand": "random_sample", "randn": "standard_normal"}
 """For each legacy function whose arguments are lengths, the function that takes them as `size`."""
 
@@ -231,7 +231,7 @@ def _step_with(
 
 
 def _token(before: object) -> Node:
-    """The previous draw, on which the next one depends."""
+    """The previous draw, on which the next draw depends."""
     return before if isinstance(before, Node) else Constant(FLOAT, np.zeros(()), ())
 
 

@@ -58,7 +58,7 @@ class InPlace:
         """Write a number into every element.
 
         Raises:
-            ValueError, TypeError: the value has dimensions, or is no number.
+            ValueError, TypeError: the value has dimensions, or is not a number.
         """
         if np.ndim(value):
             np.zeros(1, self.dtype).fill(np.zeros(1) if isinstance(value, np.ndarray) else [0])
@@ -99,7 +99,7 @@ KEEPERS: Final = frozenset(
 FOLDS: Final[Mapping[str, Mapping[np.ufunc, Rule]]] = {
     **{"reduce": REDUCTIONS, "accumulate": SCANS, "reduceat": REDUCEATS}
 }
-"""The rules of those ufunc methods that fold, by the method's name and the ufunc."""
+"""The rules of the ufunc methods that are folds, by the method's name and the ufunc."""
 
 
 class Tracer(WithoutValues, TracedOperators):
@@ -566,7 +566,7 @@ def new_array(node: Node) -> Tracer:
 
 
 def _seen_in(operands: Sequence[object], made: Node, keeps: bool = False) -> Tracer:
-    """Represent a result: a view shares the storage of its operand, any other result has a new one.
+    """Represent a result: a view shares its operand's storage; other results have new storages.
 
     If `keeps` is True and the function changes nothing, the result is the operand itself.
     """

@@ -100,10 +100,11 @@ def node_to_write(value: Any, dtype: DType) -> Node:
 def set_item(
     storage: TracedStorage, node: Node, key: object, value: Node, listed: bool = False
 ) -> None:
-    """Do `node[key] = value`; `listed` is True for a list as value.
+    """Do `node[key] = value`; `listed` is True if the value is a list.
 
     Raises:
-        IndexError: an index is out of range or not an index, or there are too many.
+        IndexError: a part of the key is out of range or not an index, or there are too many
+            indices.
         PositionError: a position is out of range; the program raises this error.
         NeedsValuesError: the index is a single unknown bool.
         ValueError, TypeError: an array is written into one element, or a list into a view with
@@ -111,7 +112,7 @@ def set_item(
     """
     if isinstance(key, tuple) and len(key) == 1:
         (key,) = key
-    if isinstance(key, list) and list(leaves_in(key)):  # empty ones are of integers, as in NumPy
+    if isinstance(key, list) and list(leaves_in(key)):  # an empty list is a list of integers
         key = builder.as_node(key, "an index")
     if value.shape and _is_element(node, key):
         index_node(node, key)  # errors of the value come first, as in NumPy
@@ -204,7 +205,7 @@ def scatter_item(
     With `combine` each value is combined with the old element, in the value's dtype.
 
     Raises:
-        As `write_item`.
+        The errors of `write_item`.
     """
     whole, views = (seen, []) if combine is not None else _behind_part(seen)
     base = _place(storage, whole, ITEM)
@@ -266,7 +267,8 @@ def store_exactly(place: Any, value: Node | Sequence[Node], asked: str) -> Trace
         The array `place`.
 
     Raises:
-        NeedsValuesError: `out` has another shape or dtype, which functions treat differently.
+        NeedsValuesError: `out` has another shape or dtype, which NumPy's functions treat
+            differently.
     """
     out = f"{asked}(..., out=...)"
     if not isinstance(place, TracedOperators):
@@ -284,7 +286,7 @@ def copy_to(dst: Any, src: object, casting: Any = "same_kind", where: object = T
     """Do `np.copyto(dst, src, casting, where)`.
 
     Raises:
-        As `store_result`.
+        The errors of `store_result`.
     """
     value = builder.as_node(node_of(src), "copyto")
     mask = None if where is True else builder.as_node(node_of(where), "copyto")
@@ -405,7 +407,7 @@ def ufunc_at(ufunc: np.ufunc, a: Any, indices: Any, *operands: Any) -> None:
     Raises:
         UnsupportedError: no compiled loop computes the ufunc element by element.
         NeedsValuesError: the array is from outside the function.
-        As `set_item`.
+        The errors of `set_item`.
     """
     asked = f"numpy.{ufunc.__name__}.at"
     storage, seen = _memory(a, asked)
@@ -432,7 +434,7 @@ def _strong(node: Node) -> Node:
 
 
 def _combine_of(ufunc: np.ufunc, seen: Node, values: list[Node]) -> Primitive | None:
-    """The primitive that computes a ufunc of two numbers of one dtype; None if none does."""
+    """The primitive that computes a ufunc of two numbers of one dtype; None if there is none."""
     combine = PRIMITIVES.get(ufunc.__name__)
     if combine is None or combine.ufunc is not ufunc or combine.elementary or len(values) != 1:
         return None
@@ -471,7 +473,7 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: OneAxis = None) ->
     """Do `np.put_along_axis`.
 
     Raises:
-        As `put`, and NumPy's errors for shapes that do not fit.
+        The errors of `put`, and NumPy's errors for shapes that do not fit.
     """
     positions = builder.as_node(node_of(indices), "put_along_axis")
     if axis is None:

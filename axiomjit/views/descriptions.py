@@ -2,11 +2,12 @@
 
 The terms are ngraph's (ngraph tensors, "Basic Tensor Descriptions"). Lengths are integers or, in
 programs, symbolic. The shape, dtype and layout of a view are derived when its description is made;
-an unknown layout is None. Each index of a complex view selects a tensor and an element of it.
+an unknown layout is None. Each index of a complex view selects a tensor and an element of this
+tensor.
 
 In a dense layout, the linear index is the offset plus the sum of strides times indices, in
-elements. Sizes are the allocated lengths, at least those of the shape; elements beyond the shape
-are alignment padding and never accessed.
+elements. Sizes are the allocated lengths, which are at least the lengths of the shape; elements
+beyond the shape are alignment padding and never accessed.
 """
 
 from __future__ import annotations
@@ -240,7 +241,8 @@ class BroadcastTensorDescription(SimpleTensorViewDescription):
         """Describe the view.
 
         Raises:
-            GraphValueError: the shape without added lengths of 1 is not the base's.
+            GraphValueError: the shape without the added lengths of 1 differs from the shape of the
+                base.
         """
         broadcast_shape = tuple(broadcast_shape)
         rest = list(enumerate(base_tensor.lengths))
@@ -281,7 +283,8 @@ class FlattenTensorDescription(SimpleTensorViewDescription):
         """Describe the view.
 
         Raises:
-            GraphValueError: the lengths, with those in tuples, are not the base's.
+            GraphValueError: the lengths, including the lengths in tuples, differ from the lengths
+                of the base.
         """
         shape = tuple(shape)
         groups = [n if isinstance(n, tuple) else (n,) for n in shape]
@@ -432,7 +435,7 @@ PlaceMap = IndexMap | Callable[[tuple[int, ...]], Sequence[int]]
 
 
 def partition_fault(regions: Sequence[Box], lengths: Sequence[LengthLike]) -> str | None:
-    """The reason why boxes do not partition a space, or None if none is known."""
+    """The reason why boxes do not partition a space; None if no reason is known."""
     for region in regions:
         if len(region) != len(lengths):
             return f"a region of {amount(len(region), 'dimension')} in a space of {len(lengths)}"
@@ -528,7 +531,7 @@ class ComplexTensorViewDescription(BasicTensorDescription):
 
 
 def _last(ends: Sequence[LengthLike]) -> LengthLike:
-    """The largest end; of ends that cannot be compared, the last one."""
+    """The largest end, or the last of several ends that cannot be compared."""
     last = ends[0]
     for end in ends[1:]:
         before = known(last - end)
