@@ -152,8 +152,11 @@ def value_now(node: Node, following: Following, scope: Scope) -> Array:
     arguments = following.arguments()
     lengths = dict(scope.values)
     for symbol, key in needed_counts(post_order((node,)), scope):
-        (count,) = evaluate_graph(Graph((), (count_of(key),)), arguments, lengths)
-        lengths[symbol] = int(count)
+        lengths[symbol] = int(_value(count_of(key), arguments, lengths))
+    return _value(node, arguments, lengths)
+
+
+def _value(node: Node, arguments: Sequence[object], lengths: Mapping[Symbol, int]) -> Array:
     nodes = post_order((node,))
     if any(isinstance(one, Op) and isinstance(one.primitive, Loop) for one in nodes):
         return _value_of_loops(node, arguments, lengths)

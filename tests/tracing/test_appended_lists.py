@@ -9,6 +9,7 @@ import axiomjit
 from axiomjit.base.config import config
 from axiomjit.base.errors import FallbackWarning
 from axiomjit.functions import appended_lists, loop_hooks
+from axiomjit.graph import evaluate_graph
 from axiomjit.tracing.list_items import ListItems
 from tests.generator.list_loops import same
 from tests.passes.graphs import quiet
@@ -415,3 +416,26 @@ def test_few_trips_over_arrays_are_fused_with_what_reads_their_items():
         assert np.allclose(compiled(x), compiled.__wrapped__(x))
         cost = compiled.lower(x).cost
         assert (cost.kernels, cost.temporary_bytes) == (1, 0)
+
+
+def run_lengths(x):
+    values, counts, present, count = [], [], x[0], 1
+    for v in x[1:]:
+        if v == present:
+            count += 1
+        else:
+            values.append(present)
+            counts.append(count)
+            present, count = v, 1
+    values.append(present)
+    counts.append(count)
+    return np.array(values), np.array(counts)
+
+
+def test_the_number_of_items_is_not_computed_by_the_evaluator(monkeypatch):
+    monkeypatch.setattr(config, "disable", False)
+    compiled = axiomjit.jit(run_lengths, strict=True)
+    monkeypatch.setattr(evaluate_graph, "_run_region", None)
+    for seed in (1, 2):
+        x = np.random.default_rng(seed).integers(0, 3, 200)
+        assert all(map(np.array_equal, compiled(x), run_lengths(x)))
