@@ -1,4 +1,4 @@
-"""Passes over graphs, which have the values to compute before memory is chosen.
+"""Passes over graphs; a graph says which values to compute, and nothing about memory.
 
 `compose_views` turns every read of a transpose, slice or broadcast into a read of the viewed array;
 `fold_masks` turns reductions and writes of selected elements into loops over the mask;

@@ -51,7 +51,7 @@ def _is_read_only(node: Node) -> bool:
 
 
 def _read_of_base(reader: Op, child: Node, index: IndexMap) -> tuple[Node, IndexMap]:
-    """The base that a read of a view reads, with its map; views of other elements are bases."""
+    """The node that a read of a view reaches, and the map; no view with another dtype is passed."""
     while is_view(child):
         assert isinstance(child, Op)
         part = ELEMENT_VIEWS.get(child.primitive.name)

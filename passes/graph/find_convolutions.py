@@ -22,9 +22,9 @@ MIN_DEPTH: Final = 8
 def find_convolutions(graph: Graph, context: Context) -> Graph:
     """Replace sums of products of a filter and windows of an operand by convolutions.
 
-    Each dimension of the result is from one operand, and each folded iterator from both. Loops
-    compute convolutions with short windows or few outputs; the comparison of these lengths records
-    guards in the scope.
+    In a convolution, each dimension of the result is from one operand, and each summed iterator
+    from both. Loops compute convolutions with short windows or few outputs; the comparison of these
+    lengths records guards in the scope.
 
     Needs: a legal graph in which only outputs are views.
     Gives: a legal graph.

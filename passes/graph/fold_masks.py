@@ -39,11 +39,11 @@ from axiomjit.symbolic.index_maps import (
 )
 
 MAX_UNSELECTED_WEIGHT: Final = 50
-"""The largest cost, in additions, of a value that is computed at unselected elements, too.
+"""The largest cost, in additions, of a value that is computed at unselected elements as well.
 
-`exp` and `log` cost less, a power costs more. If one element of a thousand is written, such a loop
-takes up to twice NumPy's time; if it computes a power, 20 times NumPy's time. If half of the
-elements are written, the loop takes a twentieth of NumPy's time.
+`exp` and `log` cost less, a power costs more. If one element of a thousand is written, a loop over
+all elements takes up to twice NumPy's time; with a power, which costs more, it would take 20 times
+NumPy's time. If half of the elements are written, the loop takes a twentieth of NumPy's time.
 """
 COMPLEX_WEIGHT: Final = 4
 """The factor of the cost of complex elementary functions, which call several real functions."""
@@ -104,7 +104,7 @@ def _without_counts(graph: Graph, outputs: Sequence[Node]) -> Graph:
 
 
 def _over_masks(op: Op) -> Op:
-    """The op, with folds over the mask in place of folds over selected elements if possible."""
+    """The op, changed from a fold over selected elements to a fold over the mask if possible."""
     if not isinstance(op.fold, UfuncFold) or is_scan(op) or op.conditions:
         return op
     if op.primitive is PRODUCT:  # a STATE has no meaning without its fold
@@ -119,7 +119,7 @@ def _over_masks(op: Op) -> Op:
 
 
 def _write_over_mask(op: Update) -> Update:
-    """The write of all elements in place of a write at the positions of a mask, if possible."""
+    """The write, changed from the positions of a mask to all elements if possible."""
     places = op.operands[2] if len(op.operands) > 2 else None
     if not isinstance(places, Op) or places.primitive is not NONZERO or op.combine is not None:
         return op
@@ -177,7 +177,7 @@ class _MaskRewrite:
         self.weight = 0
 
     def fold(self, op: Op, k: int) -> Op | None:
-        """The fold over the mask in place of iterator k; None if the operands do not allow it."""
+        """The fold with the mask's iterators in place of iterator k; None if operands forbid it."""
         assert isinstance(op.fold, UfuncFold)
         reads = self.reads(op, k)
         if reads is None:
@@ -257,7 +257,7 @@ class _MaskRewrite:
         return self.made[op, d]
 
     def new_op(self, op: Op, d: int) -> Op | None:
-        """The op as in `op`, without its cache."""
+        """The result of `op`, computed without looking into the cache."""
         special = isinstance(op.primitive, LibraryOperation) or op.primitive in (POSITION, STATE)
         if special or op.fold is not None or op.regions or op.conditions or isinstance(op, Update):
             return None

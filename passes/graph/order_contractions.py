@@ -27,7 +27,7 @@ from axiomjit.symbolic.index_maps import (
 )
 
 MIN_GAIN: Final = 2
-"""The factor of saved work at which pairwise steps replace one loop nest."""
+"""The factor by which pairwise steps must reduce the work to replace one loop nest."""
 MIN_STACK_WORK: Final = 27
 """The smallest number of multiplications per matrix for a stack of products in a library."""
 MAX_SEARCHED: Final = 6
@@ -73,7 +73,7 @@ def order_contractions(graph: Graph, context: Context) -> Graph:
 
 
 class _Contraction:
-    """The contraction of one sum of products: the choice of its steps, and their ops."""
+    """The contraction of one sum of products: chooses the steps and makes their ops."""
 
     def __init__(self, op: Op, sizes: Sizes) -> None:
         self.op, self.sizes = op, sizes
@@ -165,7 +165,7 @@ class _Contraction:
         return self._product(taken, range(self.op.rank), self._summed_iterators(taken))
 
     def _summed_iterators(self, factors: Sequence[Factor]) -> list[int]:
-        """The iterators over which the factors are summed, with iterators that no operand has."""
+        """The iterators over which the factors are summed, also those that no operand has."""
         summed = frozenset().union(*(f.iterators for f in self.factors))
         left = frozenset().union(*(f.iterators for f in factors))
         return [k for k in range(self.op.rank, len(self.sizes)) if k in left or k not in summed]
@@ -229,7 +229,7 @@ class _Contraction:
         return Op(dtype, _MULTIPLY, fold, operands, maps, extents, len(kept), (), within)
 
     def _renumbering(self, iterators: Sequence[int]) -> tuple[dict[int, int], tuple[Dim, ...]]:
-        """New numbers of some iterators, for an op with only these, and their extents."""
+        """The numbers that iterators have in an op with only these iterators, and their extents."""
         return {k: n for n, k in enumerate(iterators)}, tuple(self.op.extents[k] for k in iterators)
 
 

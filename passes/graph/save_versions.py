@@ -39,7 +39,7 @@ MAX_PARTS: Final = 4
 
 
 def save_versions(graph: Graph, context: Context) -> Graph:
-    """Copy versions that are read after the next write, and values that read their target.
+    """Copy versions that are read after the next write, and written values that read their target.
 
     A version that must be read after the next version is written is copied before, for instance if
     two arrays are swapped or an output is not the last version. If only a part of the version is
@@ -88,7 +88,7 @@ def _with_one_successor(graph: Graph) -> Graph:
 
 
 def _versions_of_inputs(graph: Graph) -> dict[Node, Node]:
-    """The op that overwrites each version before the one that the graph writes to an input."""
+    """For each version of an input except the last, the op that overwrites it."""
     found: dict[Node, Node] = {}
     for node in graph.outputs[len(graph.results) :]:
         while isinstance(node, Update):
@@ -138,9 +138,9 @@ def _reads_elsewhere(op: Update, k: int, stored: Collection[Node], context: Cont
 
 
 def _may_meet(place: IndexMap, op: Update, context: Context) -> bool:
-    """True if a place that is read may be written at another point of the loops.
+    """True if an element read at one point of the loops may be written at another point.
 
-    The only fact about iterators of folds that is used is that they are not negative.
+    Of the iterators of folds, the test uses only that they are not negative.
     """
     ranges = tuple((_index(k), dim(0), n - 1) for k, n in enumerate(op.extents))
     read, written = (Access(tuple(map(_position, one)), ranges) for one in (place, op.maps[0]))

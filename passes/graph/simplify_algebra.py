@@ -28,7 +28,7 @@ class Rule(Record):
 def simplify_algebra(graph: Graph, context: Context) -> Graph:
     """Bypass operations that undo each other, by the identities in `RULES`.
 
-    Only operands are rewritten, except the operands of views: an output stays a new array, or a
+    Only operands are rewritten, and no operands of views, so that an output stays a new array or a
     view of a new array.
 
     Needs: a legal graph.

@@ -1,4 +1,4 @@
-"""The loop program: steps of loop nests and library calls, with their grammar.
+"""The loop program, whose steps are loop nests and library calls, and its grammar.
 
     Program  := Step*                      steps in order over named storages
     Step     := Nest | LibraryCall
@@ -10,11 +10,12 @@ Names are generated: iterators i0, i1, ..., values v0, ... and states s0, ... An
 the iterators, and in values that an earlier step found to be valid positions; it counts elements
 from the first element of its buffer. A reduction has a state: `Alloc` opens the state with the
 neutral value, `Fold` combines elements into it, `ReadState` reads its value. A `tree` collects the
-states of blocks: `Push` adds a state, `Drain` leaves the total in the state. A state with lanes is
-a tile, with one cell per iteration of a loop over a block. A storage of role TILE is a tile, too: a
-loop over a block stores values there for a later loop over the same block. `Select` computes one of
-several scalars, depending on the iterators. A scatter is a `Store` whose index has values, or which
-combines the old element with the new one; the loops of a scatter run in order.
+states of blocks: `Push` adds the state of a block, `Drain` sets the state to the total. A state
+with lanes is a tile, with one cell per iteration of a loop over a block. A storage of role TILE is
+a tile, too: a loop over a block stores values there for a later loop over the same block. `Select`
+computes one of several scalars, depending on the iterators. A scatter is a `Store` whose index
+contains values, or that combines the old element with the new one; the loops of a scatter run in
+order.
 
 A `serial` loop is a loop of the user's program: its iterations run in order, and its iterator is a
 symbol in the lengths and offsets of its body. The trips of a `shared` loop are independent. `When`
@@ -38,11 +39,11 @@ from axiomjit.symbolic.index_maps import Conditions
 
 
 class Cost(Record):
-    """The bytes and operations of a step or of a plan, as symbolic lengths.
+    """The numbers of bytes and operations of a step or a plan, as symbolic expressions.
 
-    `flops` is the number of operations, weighted in additions. `temporary_bytes` is memory other
-    than arguments and results. `scratch_bytes` is memory of partial results of folds (at most one
-    state per 65,536 elements) and of buffered rows.
+    `flops` is the cost of all operations, in additions. `temporary_bytes` is memory other than
+    arguments and results. `scratch_bytes` is memory of partial results of folds (at most one state
+    per 65,536 elements) and of buffered rows.
     """
 
     bytes_read: Dim
@@ -117,7 +118,7 @@ class Limit(Record):
 
 
 OF_PROGRAM: Final = ("serial", "shared")
-"""The kinds of loops of the program."""
+"""The kinds of loops that stand for loops of the user's program."""
 OVER_RANGE: Final = ("map", "shared")
 """The kinds of a first loop that runs over the range given by the caller of the kernel."""
 
@@ -142,10 +143,12 @@ class For(Record):
     limits: tuple[Limit, ...] = ()
     """Conditions on the iterations that the loop runs."""
     unroll: int = 1
-    """The number of iterations per run of the body; blocks of inner loops cover all of them."""
+    """The number of iterations per run of the body; the blocks of inner loops cover all these
+    iterations.
+    """
     under: str | None = None
-    """Set if the range given to the kernel counts iterations of this loop: the iterator of the
-    first loop of the nest, which surrounds this loop.
+    """The iterator of the first loop of the nest, if the range given to the kernel counts
+    iterations of this loop, which is inside the first one; else None.
     """
     poll_every: int = 0
     """The number of iterations between checks for cancellation; 0 for no checks."""
@@ -328,7 +331,7 @@ class Nest(Record):
     left, or those of a prepass; else None."""
     parallel_variant: Dim | None = None
     """Set if the nest is a parallel variant of the next nest, which runs in order and has the same
-    results. The next nest runs if this number is negative, otherwise this nest.
+    results. The next nest runs if the number is negative; otherwise this nest runs.
     """
 
     @cached_property
@@ -338,7 +341,7 @@ class Nest(Record):
 
     @cached_property
     def serial_iterators(self) -> frozenset[str]:
-        """The iterators of loops of the program, which lengths in their bodies may name."""
+        """The iterators of the user's loops; lengths inside a loop may depend on its iterator."""
         loops = (s for s in self.statements if isinstance(s, For) and s.kind in OF_PROGRAM)
         return frozenset(loop.iterator for loop in loops)
 
@@ -376,7 +379,7 @@ class LoopProgram(Record):
     costs: tuple[Cost, ...] = ()
     counts: tuple[Count, ...] = ()
     has_regions: bool = False
-    """True if nests have loops or branches of the program."""
+    """True if nests contain loops or branches of the user's program."""
 
     @cached_property
     def statements(self) -> dict[type[Stmt], list[Stmt]]:
@@ -389,7 +392,7 @@ class LoopProgram(Record):
 
 
 Defining = Let | Load | ReadState | Select
-"""The statements that define a scalar, by its name."""
+"""The types of statements that define a scalar and give it a name."""
 
 
 def map_nests(program: LoopProgram, rule: Callable[[Nest], Nest]) -> LoopProgram:

@@ -142,7 +142,7 @@ def _members(kind: Any) -> tuple[Any, ...]:
 
 
 def _has_several_classes(kind: Any) -> bool:
-    """True for the type of a tuple with records of several classes, such as statements."""
+    """True for the type of a tuple whose records may be of several classes, such as statements."""
     return get_origin(kind) is tuple and len(_members(get_args(kind)[0])) > 1
 
 
@@ -306,7 +306,7 @@ class _Writer:
 
 
 def _scalar_text(value: np.generic) -> str:
-    """The text of a scalar: its dtype, and its number; its bytes if that text is inexact."""
+    """The text of a scalar: its dtype and number, or its bytes if the number's text is inexact."""
     code, number = CODES[value.dtype], value.item()
     parts = (number.real, number.imag) if isinstance(number, complex) else (number,)
     words = [float("nan") if part != part else part for part in parts]

@@ -25,7 +25,7 @@ from axiomjit.symbolic.index_maps import Conditions
 ABI: Final = "2"
 """The version of the kernel interface, which defines words and names in the source."""
 REPORT_WORDS: Final = 4
-"""The number of words of a checked kernel's report, which precede its other words."""
+"""The number of words of a checked kernel's report; the kernel's other words follow them."""
 TILE_NUMBER: Final = 1
 """The number that means a tile in a checked kernel's report."""
 FIRST_BUFFER: Final = 2
@@ -221,8 +221,8 @@ class Check(Record):
 class OfRegion(Record):
     """A step that runs the plans of a region's bodies.
 
-    The windows `operands` are the arguments of each plan, in order. The first `written` windows are
-    overwritten. `target` gets the number of trips.
+    The windows `operands` are the arguments of each plan, in order. The step overwrites the first
+    `written` of these windows. `target` gets the number of trips.
     """
 
     bodies: tuple[Plan, ...]
@@ -274,7 +274,7 @@ class Plan(Record):
 
     @property
     def is_speculative(self) -> bool:
-        """True if a result of a step may have another shape or dtype than assumed by the plan."""
+        """True if the result of a step may have another shape or dtype than the plan assumes."""
         return any(call.operation.is_speculative for call in self.calls)
 
     @property

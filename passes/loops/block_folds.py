@@ -33,11 +33,13 @@ from axiomjit.symbolic.data_dependent import HeuristicScope
 from axiomjit.symbolic.dims import Dim, bound, dim, larger, product
 
 BLOCK: Final = 1024
-"""Elements of a block, added in any order; the results of blocks are added as a tree."""
+"""The number of elements of a block, which are added in any order; block results form a tree."""
 MIN_STEPS: Final = 256
-"""Fewest steps of a fold loop that is cut; a block contains whole runs of a shorter loop."""
+"""The smallest number of steps of a fold loop that is cut; shorter loops run whole in a block."""
 BLOCKS_PER_UNIT: Final = 64
-"""Blocks in one unit of the grid: a power of two, so that groups are subtrees of the tree."""
+"""The number of blocks in a unit of the grid: a power of two, so that a unit is a subtree of the
+tree of results.
+"""
 
 
 def block_folds(program: LoopProgram, context: Context) -> LoopProgram:
@@ -48,8 +50,8 @@ def block_folds(program: LoopProgram, context: Context) -> LoopProgram:
 
     The blocks depend on extents alone, so a result has the same bits for every number of threads
     and every layout of chunks. A nest whose result has no dimensions gets a grid of groups and a
-    combine part that adds the groups' results. Extents that decide the form record guards in the
-    scope.
+    combine part that adds the groups' results. Comparing an extent with these constants records a
+    guard in the scope.
 
     Needs: ordered, collapsed, tiled nests.
     Gives: a legal loop program whose nests have one outer map loop, or no loop at all.
@@ -71,7 +73,7 @@ def _cut(nest: Nest, numbers: Iterator[int]) -> Nest:
 
 
 def _running(loop: For) -> set[str]:
-    """The states whose value a statement reads after each element."""
+    """The states of which a statement reads the value after each element."""
     folded = {s.state.name for s in walk((loop,)) if isinstance(s, Fold)}
     return folded & {s.state.name for s in walk((loop,)) if isinstance(s, ReadState)}
 
@@ -82,7 +84,7 @@ def _is_chained(state: State) -> bool:
 
 
 def _cut_rows(body: tuple[Stmt, ...], outer: Sequence[State] = ()) -> tuple[Stmt, ...]:
-    """Cut every fold below map loops that is long enough into blocks.
+    """Cut every long enough fold below map loops into blocks.
 
     States in `outer` are opened outside of these loops; several runs of the loops fold into these
     states.
@@ -125,7 +127,7 @@ def _cut_fold(loop: For, states: list[State], *, whole: bool) -> tuple[For, list
 
 
 def _outside_folds(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
-    """The statements of a body outside of fold loops."""
+    """The statements of a body that are outside of fold loops."""
     for stmt in body:
         if not isinstance(stmt, For):
             yield stmt
@@ -213,7 +215,7 @@ class _Chained:
         return tuple(ReadState(name, self.block, k) for k, name in enumerate(self.names))
 
     def within_block(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-        """The statements, folding into the block's state; reads of it include earlier blocks."""
+        """The statements, folding into the block's state; their reads include earlier blocks."""
         taken = False
 
         def rule(stmt: Stmt) -> tuple[Stmt, ...]:

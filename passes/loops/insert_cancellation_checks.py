@@ -24,11 +24,13 @@ from axiomjit.symbolic.data_dependent import HeuristicScope
 from axiomjit.symbolic.dims import Dim, bound, dim, smaller
 
 MIN_WORK: Final = 2**29
-"""Fewest additions (or bytes) of a loop that polls, which take about 20 ms."""
+"""The smallest work of a loop that polls, in additions or bytes: about 20 ms."""
 MAX_WORK_BETWEEN_CHECKS: Final = 2**25
-"""Most work between two checks, unless one iteration is longer."""
+"""The largest work between two checks, unless one iteration is longer."""
 POLL_INTERVALS: Final = (2**20, 2**15, 2**10, 2**5, 1)
-"""Possible numbers of iterations between checks; few, to limit the number of different kernels."""
+"""The possible numbers of iterations between checks; they are few, so that few different kernels
+are compiled.
+"""
 
 
 def insert_cancellation_checks(program: LoopProgram, context: Context) -> LoopProgram:
@@ -61,10 +63,10 @@ def _with_checks(nest: Nest) -> Nest:
 
 
 def _between_trips(body: tuple[Stmt, ...], outer: tuple[For, ...]) -> tuple[Stmt, ...]:
-    """The statements of a region; the outermost loops, and loops in long trips, poll.
+    """The statements of a region, in which outermost loops and the loops inside long trips poll.
 
-    A cancelled kernel ends between two trips. The memory then has the values that the program gives
-    the memory between these trips.
+    A cancelled kernel ends between two trips. Memory then holds the values that it has in the
+    program between these two trips.
     """
     found: list[Stmt] = []
     for stmt in body:
@@ -78,7 +80,7 @@ def _between_trips(body: tuple[Stmt, ...], outer: tuple[For, ...]) -> tuple[Stmt
 
 
 def _of_program(loop: For, loops: tuple[For, ...]) -> For:
-    """The innermost one of several nested loops of a region, with polling.
+    """The innermost of the nested `loops` of a region, `loop`, with polling.
 
     A shared loop itself does not poll, since the caller of the kernel polls between its trips.
     """

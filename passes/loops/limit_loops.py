@@ -27,7 +27,7 @@ def limit_loops(program: LoopProgram, context: Context) -> LoopProgram:
     along a row is vector code. Limits without iterators are evaluated, which records guards in the
     scope.
 
-    Needs: a legal loop program; blocks and lanes are made before.
+    Needs: a legal loop program; the passes that make blocks and lanes have run.
     Gives: a legal loop program.
     Keeps: the points of the nest that are computed, and their order.
     """

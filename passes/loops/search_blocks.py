@@ -43,32 +43,33 @@ from axiomjit.symbolic.data_dependent import HeuristicScope
 from axiomjit.symbolic.dims import Dim, bound, dim
 
 BLOCK: Final = 256
-"""Elements of a block: enough that the step from block to block is cheap, few enough that searching
-one block is short compared with a row.
+"""The number of elements of a block: large enough that going from block to block is cheap, and
+small enough that searching one block is short compared with a row.
 """
 PREFETCH_BYTES: Final = 2048
-"""Bytes between a load and its prefetch; while a block is searched, the processor itself prefetches
-no later loads.
+"""The number of bytes between a load and its prefetch. While a block is searched, the processor
+does not prefetch later elements by itself.
 """
 POSITION_DTYPE: Final = np.dtype(np.int32)
 """The dtype of positions in a block."""
 MAX_TILE: Final = 1024
-"""Most elements of a block that is kept in a tile."""
+"""The largest number of elements of a block that is kept in a tile."""
 MIN_ITERATIONS: Final = 64
-"""Fewest iterations of a loop that this pass changes."""
+"""The smallest number of iterations of a loop that this pass changes."""
 
 
 def search_blocks(program: LoopProgram, context: Context) -> LoopProgram:
-    """Fold extremes alone, block by block, and search the block of the extreme for its position.
+    """Fold only the extremes, block by block, and search the extreme's block for its position.
 
-    The state of an extreme and its position depends on the previous iteration by a comparison and
-    two selections, so that the code is scalar. With this pass, the innermost loop is vector code
-    that folds the elements of a block; the extreme of the block is then one element of the fold,
-    with the number of the block as position. At the end, the elements of the block with the extreme
-    are computed again, and the first element that equals the extreme has the position. Elements
-    that depend on earlier iterations are stored in a tile, and each block is searched in the tile
-    before the next block is computed. Loops whose elements are overwritten, lanes of tiles, and
-    short loops are not changed. Comparing the length of a loop records a guard in the scope.
+    Folding an extreme together with its position takes a comparison and two selections, each of
+    which depends on the previous iteration, so the code would be scalar. With this pass, the
+    innermost loop is vector code that folds the elements of a block; the extreme of the block is
+    then one element of the fold, with the number of the block as position. At the end, the elements
+    of the block with the extreme are computed again, and the first element that equals the extreme
+    has the position. Elements that depend on earlier iterations are stored in a tile, and each
+    block is searched in the tile before the next block is computed. The pass does not change short
+    loops, loops whose elements are overwritten, and states with lanes. Comparing the length of a
+    loop records a guard in the scope.
 
     Needs: blocked nests.
     Gives: a legal loop program.
@@ -151,7 +152,7 @@ def _searched_at_end(loop: For, searches: Sequence[_Search]) -> tuple[Stmt, ...]
 
 
 def _with_prefetch(stmt: Stmt, loop: For) -> Stmt:
-    """A statement; a load with unit stride also prefetches data that is needed after the search."""
+    """The statement; a load with unit stride also prefetches data for the time after the search."""
     if not isinstance(stmt, Load) or stmt.buffer is POSITIONS:
         return stmt
     if dict(stmt.index.terms).get(loop.iterator, dim(0)).constant != 1:
@@ -160,7 +161,7 @@ def _with_prefetch(stmt: Stmt, loop: For) -> Stmt:
 
 
 def _is_cut(loop: For) -> bool:
-    """True if this pass may cut a loop into blocks: the loop has no block, or a larger multiple."""
+    """True if this pass may cut a loop: it has no block, or its block is a multiple of BLOCK."""
     if loop.block is None:
         return True
     size = dim(loop.block.size).constant

@@ -70,7 +70,7 @@ def choose_layouts(
 def _memory_orders(
     graph: Graph, layouts: Layouts
 ) -> tuple[dict[Node, Order], dict[Node, tuple[Dim, ...]]]:
-    """NumPy's memory order for the result of each op, and strides of arguments and constants."""
+    """NumPy's memory order for the results of ops, and the strides of arguments and constants."""
     orders: dict[Node, Order] = {}
     strides: dict[Node, tuple[Dim, ...]] = {}
     keys: dict[Node, tuple[StrideKey, ...]] = {}
@@ -201,7 +201,7 @@ class _LayoutChoice:
             yield _Access(op.dtype.itemsize, steps, STORE_COST)
 
     def _steps(self, node: Node, index: IndexMap, count: int) -> tuple[int | None, ...]:
-        """The stride of each iterator in a value's memory: 0 or 1 elements, None if larger."""
+        """The stride of each iterator in a value's memory: 0 or 1 elements, None for others."""
         if node in self.strides:
             strides = self.strides[node]
         elif node in self.orders:

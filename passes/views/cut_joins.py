@@ -21,8 +21,9 @@ from axiomjit.symbolic.index_maps import Region, shift
 
 Part = tuple[ReadOperand, Region]
 MAX_PIECE: Final = 8
-"""The most parts of a piece of a join; up to this number the compile time per part does not
-grow."""
+"""The largest number of parts of a piece of a join; up to this number the compile time per part
+does not grow.
+"""
 
 
 def cut_joins(program: ViewProgram, context: Context) -> ViewProgram:
@@ -95,7 +96,7 @@ def _pieces(definition: Definition, counts: Mapping[str, int]) -> Iterator[Defin
 def _boxes(
     definition: Definition, counts: Mapping[str, int]
 ) -> Iterator[tuple[Region, list[Part]]]:
-    """Yield boxes, each with the few consecutive operands that fill it."""
+    """Yield the boxes of the pieces of a join, each with the consecutive operands that fill it."""
     box: Region | None = None
     group: list[Part] = []
     size = 0
