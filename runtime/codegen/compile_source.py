@@ -9,9 +9,9 @@ Numba's front end (byte code, type inference, registries of functions) is not us
 language of kernels does not need it. `KernelLibrary`, a subclass of Numba's code library, has LLVM
 optimise the code and write an object file, which is loaded like object files from disk.
 
-LLVM's inliner runs before loops become vector loops. Vector loops call functions for steps of
-recipes (`llvm_functions`), which the library inlines afterwards. Loops over the remaining elements
-use the forms for single numbers. Finally, loops over strips become functions.
+LLVM's inliner runs before its vectoriser. Vectorised loops call the vector forms of functions for
+steps of recipes (`llvm_functions`), and loops over the remaining elements call their scalar forms;
+the library inlines both afterwards. Finally, loops over strips become functions.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ class KernelLibrary(TargetLibrary):
     loops_apart = False
     """True if inner loops become functions, each of which can use all registers.
 
-    LLVM moves the constants of all loops out at once, and reloads them in every step if several
-    loops together need more than there are registers.
+    Otherwise LLVM loads the constants of all loops before the first loop. If these are more
+    constants than there are registers, it loads them again in every step of a loop.
     """
 
     def create_ir_module(self, name: str) -> Any:
@@ -81,7 +81,7 @@ class KernelLibrary(TargetLibrary):
                 self._run("loop_extract")
 
     def _drop_kept(self) -> bool:
-        """Drop uncalled functions that were kept for the vectoriser; True if there were any."""
+        """Drop functions that were kept only for the vectoriser; True if there were any."""
         try:
             kept = self._final_module.get_global_variable(COMPILER_USED)
         except NameError:
@@ -101,7 +101,7 @@ class KernelLibrary(TargetLibrary):
 def new_library(name: str, traits: Traits, target: Target) -> Any:
     """An empty code library for a kernel with these traits, for a target.
 
-    Inner loops become functions if a unit of the kernel is a strip. In rows, which may be short, a
+    Inner loops become functions if they run over strips. In loops over rows, which may be short, a
     call would cost more time than it saves.
     """
     library = KernelLibrary(target_context(target).codegen(), name)

@@ -1,17 +1,18 @@
-"""The elementary functions as intrinsics, which are inlined, or called as vector functions.
+"""The elementary functions as intrinsics; loops inline them, or call their vector forms.
 
 In a kernel with at most `INLINED` calls, the recipes are inlined and then vectorised, which gives
 the fastest code. For larger kernels this takes too long to compile, so their loops call scalar
-functions. The attributes of these functions name vector forms by LLVM's vector function ABI. The
-vectoriser calls the vector forms, which are compiled once per target (`library`). If a scalar call
-remains, it computes an entire vector. Both methods give the same bits.
+functions. An attribute of each scalar function names its vector forms, by LLVM's vector function
+ABI. The vectoriser calls the vector forms, which are compiled once per target (`library`). A call
+of a scalar function that remains computes an entire vector and uses one lane of it. Inlined and
+called functions give the same bits.
 
 The arithmetic emits recipes as LLVM code, which LLVM can vectorise. Each operation of a recipe is
 one instruction. Some steps are calls of functions whose vector forms are instructions
-(`llvm_functions`). For rare numbers that vector code does not cover, a recipe calls a function of
-the number and of its usual result (`beyond`). The vector forms of this function test if any lane
-has a rare number, and only then compute the lanes one by one. With this test a loop remains vector
-code.
+(`llvm_functions`). A few numbers need another, slow recipe. For these, a recipe calls a function of
+the number and of the result that the recipe has for other numbers (`beyond`). A vector form of this
+function tests whether any lane has such a number, and only then computes the lanes one by one, so
+that the loop remains vector code.
 """
 
 from __future__ import annotations
@@ -372,7 +373,7 @@ FunctionDefiner = Callable[[Any, str, Any, Recipe, int], Any]
 
 
 def _inlined(module: Any, name: str, kind: Any, recipe: Recipe, arity: int) -> Any:
-    """Define a function that is inlined into the loops that call it."""
+    """Define a function that LLVM inlines into the loops that call it."""
 
     def write(own: Any) -> None:
         function, builder = define(own, name, kind, arity, "alwaysinline")

@@ -55,7 +55,7 @@ def method(name: str) -> Emitter:
 
 
 def hidden(builder: Any, number: Any, *attributes: str) -> Any:
-    """Return the integer such that LLVM does not know how it was computed."""
+    """Return the integer in such a way that LLVM does not know how it was computed."""
     kind = ir.FunctionType(number.type, [number.type])
     kept = builder.asm(kind, "", "=r,0", [number], side_effect=False)
     for attribute in ("nounwind", "memory(none)", *attributes):
@@ -209,7 +209,7 @@ def _product(x: RealPair, y: RealPair) -> RealPair:
 
 
 def _swapped(keep: Bit, x: RealPair) -> RealPair:
-    """The parts of a number, swapped if `keep` is false."""
+    """The real and imaginary part of a number; they are swapped if `keep` is false."""
     return keep.choose(*x), keep.choose(x[1], x[0])
 
 
@@ -245,7 +245,7 @@ def _absolute(x: RealPair) -> Real:
 
 
 def _sign(x: RealPair) -> RealPair:
-    """x / |x|; for an infinite number, the direction of its infinite part."""
+    """The sign x / |x| of a complex number; if a part is infinite, the direction of this part."""
     re, im = x
     length = re.library("hypot", im)
     zero, one, nan = map(length.constant, (0.0, 1.0, float("nan")))

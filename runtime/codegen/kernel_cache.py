@@ -1,4 +1,4 @@
-"""The cache of kernels: a kernel comes from memory, from disk, or is compiled once.
+"""The cache of kernels: a kernel is taken from memory, loaded from disk, or compiled once.
 
 A kernel and its checked form (`config.bounds`) are different kernels. A kernel is kept as long as a
 plan may run it. After that, it is kept while it is one of the last `MAX_IDLE_KERNELS` kernels that
@@ -7,7 +7,8 @@ dropped, and are loaded or compiled again when they run.
 
 With `config.background`, a thread compiles kernels while NumPy runs the calls that need them. The
 first waiting kernel starts the thread. The thread ends after the last waiting kernel, or with the
-main thread. A forked child has no such thread, so its next call requests a waiting kernel again.
+main thread. A forked child process does not have this thread, so its next call requests a waiting
+kernel again.
 
 Plans and native calls hold a kernel as a `KernelHandle`, whose machine code may be dropped and
 loaded again. A `LoadedKernel` is machine code in memory, which is called like a Python function.
@@ -203,7 +204,7 @@ class KernelHandle:
 
 
 def _no_kernel() -> None:
-    """Return None, in place of a weak reference to the last dropped kernel."""
+    """Return None; the value of `dropped` before the first drop."""
 
 
 def load_all(handles: Sequence[KernelHandle]) -> list[LoadedKernel]:
@@ -411,7 +412,7 @@ class KernelCache:
         return True
 
     def compiled(self, kernel: Kernel) -> CompiledKernel:
-        """The kernel, compiled again for its texts, with the errors of `get`."""
+        """The kernel, compiled again to get its texts; the errors are those of `get`."""
         self._require_now()
         return self._compiled(kernel, config.bounds)
 

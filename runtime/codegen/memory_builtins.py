@@ -116,7 +116,7 @@ def _prefetch(builder: Any, address: Any) -> None:
 
 
 def _no_prefetch(builder: Any, addresses: Any) -> None:
-    """Prefetch nothing, since the elements of these vectors are not contiguous."""
+    """Emit nothing, since the elements of these vectors are not contiguous."""
 
 
 AccessRange = tuple[Any, Any]
@@ -211,7 +211,7 @@ def _word_index(words: Any, k: Any, kind: str) -> int | None:
 
 
 def _read_word(builder: Any, words: Any, at: int, kind: Any = WORD) -> Any:
-    """The value in the words from `at` on, which are constant while a kernel runs."""
+    """Emit the read of a value from word `at` on; words do not change while a kernel runs."""
     cell = builder.bitcast(builder.gep(words, [WORD(at)]), kind.as_pointer())
     word = builder.load(cell)
     word.set_metadata("invariant.load", builder.module.add_metadata([]))
@@ -326,7 +326,7 @@ def _element(builder: Any, a: BufferType, pointer: Any, index: Any) -> Any:
 
 
 def _element_by_bytes(builder: Any, a: BufferType, pointer: Any, index: Any) -> Any:
-    """Emit the pointer to an element in bytes, so that LLVM makes no loop version for step 1."""
+    """Emit an element's address, computed in bytes, so that LLVM makes no version for stride 1."""
     address = builder.mul(index, WORD(np.dtype(CODES[a.dtype]).itemsize))
     place = builder.gep(builder.bitcast(pointer, BYTE.as_pointer()), [address])
     return builder.bitcast(place, pointer.type)

@@ -2,8 +2,8 @@
 
 `arithmetic` defines the operations of recipes, and has them in NumPy; `codegen.elementary_builtins`
 has them in LLVM code. Both round each operation in the same way, including fused multiply-add, so a
-kernel and its plain source give the same bits. `functions` is the table of recipes. The table and
-`codegen.elementary_builtins` have the names that generated source calls.
+kernel and its plain source give the same bits. `functions` is the table of recipes. The functions
+have the same names in the table, in `codegen.elementary_builtins` and in generated source.
 
 To add a function:
 

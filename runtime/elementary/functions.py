@@ -1,4 +1,4 @@
-"""The elementary functions by their names in generated source: recipes and plain functions."""
+"""The recipes of elementary functions, and their NumPy forms, by names in generated source."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -56,7 +56,7 @@ def _of_complex(name: str, data: bytes) -> Any:
 
 
 def _twin(name: str, recipe: Recipe) -> Callable[..., Any]:
-    """Return the function of NumPy scalars, by a recipe or, without a recipe, by NumPy."""
+    """Return the function of NumPy scalars, computed by a recipe; without recipe, by NumPy."""
 
     def twin(*operands: Any) -> Any:
         exact = _EXACT.get(operands[0].dtype.str[1:])

@@ -64,7 +64,7 @@ class CallForm(StepForm):
         return (Making if self.step.allocates_targets else Calling)(self, lengths)
 
     def of_words(self, values: Values, lengths: Mapping[Symbol, int]) -> NativeStep:
-        """The step, which each call binds if it must know lengths that differ between calls."""
+        """The step; each call binds it if it needs lengths that differ between calls."""
         step = self.step
         makes: Any = step.operation.evaluate if step.allocates_targets else None
         sized = makes is not None and makes.needs_shape
@@ -297,7 +297,7 @@ def _with_thread_limits(function: Callable[..., Any], *operands: Any) -> Any:
 def _counted(
     function: Callable[..., Any], operands: Sequence[Any], where: str | None
 ) -> Callable[..., Any]:
-    """The function, whose calls are counted and whose errors name the user's line."""
+    """The function, changed to count its calls and to add the user's line to its errors."""
     function = _within_limits(function, [operand.shape for operand in operands])
 
     def call(*seen: Any) -> Any:
@@ -325,7 +325,7 @@ def _located(error: Exception, where: str | None) -> Exception:
 
 
 class _Limits:
-    """The limits of running calls, and the numbers of threads before there were limits."""
+    """The limits of running calls, and libraries' numbers of threads before the first limit."""
 
     under_way: tuple[int, ...] = ()
     before: tuple[tuple[Any, int], ...] = ()

@@ -40,7 +40,9 @@ from axiomjit.symbolic.dims import Dim, Lengths, Symbol, dim
 
 Runner = Callable[..., Any]
 RELEASING_WORK: Final = 300_000
-"""The work, in additions, from which a native call releases the GIL; it takes about 10 us."""
+"""The work, in additions, from which a native call releases the GIL; this work takes about 10
+us.
+"""
 
 
 class Gives(Record):
@@ -353,7 +355,8 @@ class NativeWriter:
 class NativeContinuation:
     """The steps after a count, as a function of the objects that exist before them.
 
-    When a count occurs again, its steps get a native call; before, they run in Python.
+    When a count occurs first, its steps run in Python; when it occurs again, they get a native
+    call.
     """
 
     def __init__(
@@ -443,5 +446,5 @@ def _run_at_lengths(
 
 
 def given_key(number: int) -> int:
-    """The key of an array that is no argument of a native plan, which replaces a position."""
+    """The number that replaces the position of an array which is no argument of the native plan."""
     return -1 - number

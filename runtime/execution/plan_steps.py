@@ -48,9 +48,11 @@ if TYPE_CHECKING:  # native calls are written only when calls repeat
     from axiomjit.runtime.native_call.words import Word
 
 SERIAL_WORK: Final = 6_000_000
-"""The work, in additions, below which one thread is faster; it takes about 0.2 ms."""
+"""The work, in additions, below which one thread is faster; this work takes about 0.2 ms."""
 WATCHED_WORK: Final = 2**27
-"""The work, in additions, from which a helper runs a kernel that polls; it takes 3 to 50 ms."""
+"""The work, in additions, from which a helper thread runs a kernel that polls; this work takes 3 to
+50 ms.
+"""
 FIRST_WORK: Final = 40_000_000
 """The work, in additions, of the first uninterrupted call, about 1 ms; see `ChunkSize`."""
 MAX_WORD: Final = 2**63 - 1
@@ -292,8 +294,8 @@ class LaunchForm(StepForm):
     """The form of a launch of a kernel, with the words that do not depend on lengths.
 
     `given` lists the words for numbers among the arguments, as word, position and dtype. `before`
-    is the launch of a prepass or of a parallel variant. A prepass runs first if threads share
-    chains.
+    is the launch of a prepass or of a parallel variant. A prepass runs before the kernel if threads
+    share chains.
     """
 
     __slots__ = (

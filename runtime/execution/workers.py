@@ -303,7 +303,7 @@ def chunk_edges(grid: int, threads: int) -> tuple[int, ...]:
 
 
 def cuts_chains(chains: int, ahead: int, work: int, threads: int) -> bool:
-    """True if threads should share the units of chains after a prepass, not entire chains."""
+    """True if a prepass and shared units of chains are faster than entire chains per thread."""
     if threads == 1 or not chains:
         return False
     longest = -(-chains // min(threads, chains))  # the chains of one thread

@@ -23,12 +23,13 @@ Behind the header are the guards, the instructions of a plan, the slots of resul
 part before the arguments, the numbers of values passed to the runner, and the patches of
 instructions: pairs of the number of a word and the slot of its value.
 
-`runner` is a Python function in place of a plan. A word whose name ends in `_at` is the number of
-another word of the table. `otherwise` is a function that answers the call if one of `errors` is
-raised. `memory` is the number of bytes that the call allocates by Python, 0 if `STACK_WORDS` words
-are enough. A word whose name ends in `_from` is the number of a word in that memory, which begins
-with the objects of all slots. The vector has `outside` values from outside the call, then the
-arguments. The first argument has number 0, the last value before it -1.
+`runner` is a Python function that is called in place of a plan. A word whose name ends in `_at` is
+the number of another word of the table. `otherwise` is a function that answers the call if one of
+`errors` is raised. `memory` is the number of bytes that the call allocates by Python, 0 if
+`STACK_WORDS` words are enough. A word whose name ends in `_from` is the number of a word in that
+memory, which begins with the objects of all slots. The vector has the values of a call: `outside`
+values from outside the call, then the arguments. The first argument has number 0, the last value
+before it -1.
 """
 STACK_WORDS: Final = 256
 """The number of words of memory that a native call has on the stack."""

@@ -1,9 +1,9 @@
 """Guard tables: the conditions and the instructions of a call, as words for the native entry.
 
 A table has a header, a record for each guard, a record for each instruction of a plan, the slots of
-results, and the known part of the vector. Records refer to values by their number in the vector. A
-table has the addresses of objects; `Table.kept` keeps these objects alive. To add a guard, add a
-row to `GUARDS` with its words and its code.
+results, and the known part of the vector. Records refer to a call's values by their numbers in the
+vector (see `builder.HEADER`). A table has the addresses of objects; `Table.kept` keeps these
+objects alive. To add a guard, add a row to `GUARDS` with its words and its code.
 """
 
 from __future__ import annotations
@@ -196,7 +196,7 @@ class Guards:
         self.kept: list[object] = []
 
     def add(self, source: int, value: Any, position: int | None) -> bool:
-        """Guard a value of the vector; `position` is its position in the program, None if static.
+        """Guard a value of the vector; `position` is None for a static argument.
 
         Returns:
             True if it can be guarded.
@@ -429,7 +429,7 @@ class Guards:
         self._record("one", source, other)
 
     def distinct(self, source: int, others: Sequence[int]) -> None:
-        """Guard that a value is none of the objects that `others` are."""
+        """Guard that a value is a different object than each of the values numbered `others`."""
         self._record("distinct", source, len(others), *others)
 
     # --- effects ------------------------------------------------------------------------------

@@ -224,10 +224,10 @@ def runtime_block() -> bytes:
 
 
 POINTER, TAGGED, INSIDE = "pointer", "tagged", "inside"
-"""Where the values of an instance without dict are.
+"""The three places where versions of CPython store the values of an instance without dict.
 
-The values are at the address in a word; at the address in the word of the dict, minus 1; or in the
-instance itself.
+With "pointer", a word of the instance has their address; with "tagged", the word of the dict has
+their address minus 1; with "inside", they are in the instance itself.
 """
 VALUES: Final = {(3, 11): POINTER, (3, 12): TAGGED, (3, 13): INSIDE}.get(sys.version_info[:2])
 DICT: Final = -24

@@ -143,7 +143,7 @@ Rows = list[tuple[str, tuple[int, ...]]]
 
 
 class _Linear(Record):
-    """The number `factor * word + addend`; without a slot for the word, the addend."""
+    """The number `factor * word + addend`; only the addend if the word has no slot."""
 
     slot: int | None
     factor: int

@@ -24,7 +24,7 @@ class Builder:
         self._count = 0
 
     def text(self) -> str:
-        """The text of the function; allocations of stack memory are at its begin and run once."""
+        """The text of the function; it allocates all stack memory at its beginning, once."""
         return "\n".join((*self._head, *self._lines, " unreachable", "}")) + "\n"
 
     def _name(self) -> str:

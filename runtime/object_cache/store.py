@@ -18,7 +18,8 @@ the kernel's own key (its source and words), its traits, the target with all its
 versions of Numba and llvmlite, Numba's settings, and the code of axiomjit that turns a source into
 machine code. A change of one of these inputs gives another key, so that no file is ever out of
 date. The record of a target is on disk too, since LLVM takes 30 ms to describe this processor. The
-key of a record depends on the processor's answers to the queries of LLVM, in place of the kernel.
+key of a record depends on the processor's answers to LLVM's queries where the key of a kernel
+depends on the kernel.
 """
 
 from __future__ import annotations
@@ -272,7 +273,7 @@ SUPPORTED: Final = os.open in os.supports_dir_fd and hasattr(os, "geteuid")
 
 
 class UnusableFolderError(Exception):
-    """A folder cannot be used; the message has the reason."""
+    """Raised if a folder cannot be used; the message has the reason."""
 
 
 class StoredFile(Record):
@@ -489,7 +490,7 @@ class ObjectStore:
         self._own: Directory | None = None
         self._shared: Directory | None = None
         self.trouble: str | None = None
-        """The reason why files are no longer written; None if they are."""
+        """The reason why files are no longer written; None if files are written."""
 
     def folders(self) -> list[Directory]:
         """The user's own folder and the shared folder, as far as the settings have them."""
@@ -573,7 +574,7 @@ OBJECTS: Final = ObjectStore()
 
 
 def run_passes(manager: Any, module: Any, builder: Any) -> None:
-    """Run the passes of a manager over a module, and free the manager, which may have 75 KB."""
+    """Run the passes of a manager over a module, and free the manager, which may take 75 KB."""
     from llvmlite.binding.newpassmanagers import NewPassManager
 
     try:
@@ -613,7 +614,7 @@ def cached_code(text: str, symbol: str) -> LoadedCode:
 
 
 def compiled(text: str) -> bytes:
-    """The object file of a text, for each CPU of this kind."""
+    """The object file of a text, whose code runs on every CPU of this machine type."""
     from llvmlite import binding
 
     machine = _machine(binding)
