@@ -191,21 +191,21 @@ class FunctionHooks:
         return not self._calls.truth(value)
 
     def continues(self, value: Any, is_and: bool) -> bool:
-        """True if `and` or `or` needs its next operand; if not, the value is kept as the result."""
+        """True if `and` or `or` needs its next operand; otherwise the value is kept as result."""
         goes_on = self._calls.truth(value) is is_and
         if not goes_on:
             self._kept = value
         return goes_on
 
     def chain(self, sign: str, left: Any, right: Any) -> bool:
-        """True if a chain of comparisons goes on; the next operand or the final result is kept."""
+        """True if a chain of comparisons goes on, with `right` kept; else the result is kept."""
         found = self._calls.compare(sign, left, right)
         goes_on = self._calls.truth(found)
         self._kept = right if goes_on else found
         return goes_on
 
     def kept(self) -> Any:
-        """The value that a hook has kept last."""
+        """The value that the last hook has kept."""
         found, self._kept = self._kept, None
         return found
 

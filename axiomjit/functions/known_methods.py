@@ -1,4 +1,4 @@
-"""The methods of built-in types, libraries' classes and arguments that change their object."""
+"""The effects of the methods of built-in types and of libraries' classes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _NEXT: Final = _methods("iter next getitem")
 _ITERATION: Final = (*_NEXT, *_methods("len length_hint"))
 _ADDITION: Final = _methods("add radd")
 NUMBERS: Final = _methods("float complex index int ceil floor trunc")
-"""Special methods of arguments that `math` and `cmath` call."""
+"""The special methods of their arguments that `math` and `cmath` call."""
 ALL: Final = (
     *_methods(
         """
@@ -466,14 +466,16 @@ _FAMILY_UNKNOWN: Final = frozenset({"dump", "rvs", "resample", "tofile", "random
 _LABELLED_UNKNOWN: Final = frozenset(
     {"now", "today", "utcnow", "sample", "plot", "load", "compute", "persist", "close", "hist"}
 )
-"""Methods of xarray's and pandas' classes that use more than their object: a clock, a file."""
+"""Methods of xarray's and pandas' classes that also use something else, such as a clock or a
+file.
+"""
 _LABELLED_PURE: Final = frozenset({"__getattr__", "__array_ufunc__", "__enter__", "__exit__"})
 _WITHOUT_SPECIAL: Final = frozenset({"os._Environ"})
 """Classes whose special methods are unknown, except those named."""
 
 
 class MethodTable:
-    """The roles of methods by their class, for the classes of modules that are loaded."""
+    """The role of each method of the classes in loaded modules, by class."""
 
     def __init__(self) -> None:
         """Start with classes to look up."""
