@@ -41,12 +41,12 @@ def _row(v: Any) -> Any:
 
 
 def _on_diagonal(like: Any) -> Any:
-    """True on the diagonals of matrices."""
+    """A mask that is True on the diagonals of matrices."""
     return _compared("equal", like)
 
 
 def _below(like: Any) -> Any:
-    """True below the diagonals of matrices."""
+    """A mask that is True below the diagonals of matrices."""
     return _compared("greater", like)
 
 
@@ -117,7 +117,7 @@ def _cholesky(g: Any, y: Any, a: Any, upper: bool = False) -> Pulled:
 
 
 def _gaps(w: Any, middle: Any) -> Any:
-    """Entries divided by differences of eigenvalues; 0 / 0 and the diagonal give 0."""
+    """Entries of `middle` divided by differences of eigenvalues; 0 / 0 and the diagonal give 0."""
     apart = _row(w) - _column(w)
     zero = ((middle == 0) & (apart == 0)) | _on_diagonal(middle)
     return np.where(zero, 0, middle / np.where(zero, 1, apart))

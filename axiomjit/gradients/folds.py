@@ -89,7 +89,7 @@ def _conjugate(node: Node) -> Node:
 
 
 def _of_prod(op: Op, g: Cotangent, wanted: Wanted) -> Contributions:
-    """The cotangent of a product's operand: `g` times all elements before and behind each one."""
+    """The cotangent of a product's operand: for each element, `g` times all other elements."""
     assert op.fold is not None
     wide = op.fold.state_dtype(op.dtype)
     kept = SINGLE if op.dtype == HALF else op.dtype
@@ -116,7 +116,7 @@ def _spread(
 ) -> Cotangent:
     """The cotangent at each element of x, from that of the fold of x.
 
-    Dimensions are folded one by one, the last one first: of each only a result per row is kept.
+    Dimensions are folded one by one, the last one first, and only the result of each row is kept.
 
     Args:
         g: The cotangent of the result.
@@ -133,13 +133,13 @@ def _spread(
 
 
 def _scaled(factors: Node, values: Node) -> Node:
-    """Each value of a row times the factors of all elements before it."""
+    """Each value of a row, multiplied by the factors of all elements before it."""
     d = len(factors.shape) - 1
     return scan_states(scaling_fold(factors.dtype, values.dtype), [factors, values], (d,))[1]
 
 
 def _times_behind(factors: Node, values: Node) -> Node:
-    """Each value of a row times the factors of all elements behind it."""
+    """Each value of a row, multiplied by the factors of all elements after it."""
     d = len(factors.shape) - 1
     made = _scaled(flip(factors, [d]), flip(values, [d]))
     return builder.elementwise(COPY, flip(made, [d]))
@@ -147,7 +147,7 @@ def _times_behind(factors: Node, values: Node) -> Node:
 
 @lru_cache
 def scaling_fold(dtype: DType, kept: DType) -> StateFold:
-    """The fold of pairs: the product of all factors, and the last value times those before it.
+    """The fold of pairs: the product of all factors; the last value times all earlier factors.
 
     The values have the dtype `kept`, in which they are stored.
     """
@@ -165,7 +165,7 @@ def _states_before(fold: StateFold, row: Node) -> Node:
 
 @lru_cache
 def _with_state_before(fold: StateFold) -> StateFold:
-    """The fold of a state, the state of all of its elements but the last, and if there are none."""
+    """The fold that also keeps the state before the last element, and a flag for no elements."""
     (kind,) = fold.parts
     state, _, _, other, before, alone = (
         Input(d, k, ()) for k, d in enumerate((kind, kind, BOOL) * 2)
@@ -251,7 +251,7 @@ def _of_running(op: Op, g: Cotangent, wanted: Wanted) -> Contributions:
 
 
 def _at_first(made: Node, first: Node, d: int) -> Node:
-    """`made`, with the values of `first` at position 0 of dimension d."""
+    """The node `made`, with the values of `first` at position 0 of dimension d."""
     places = positions_along((made.shape[d],), (0,))
     start = builder.elementwise(_EQUAL, places, builder.as_node(0, "="))
     along = builder.view(start, (iterator(d),), made.shape)
@@ -309,7 +309,7 @@ def affine_fold(dtype: DType, count: int) -> StateFold:
 
 
 Derive = Callable[[Sequence[tuple[Node, Node]], Sequence[Node]], Mapping[Node, Node]]
-"""`reverse.gradients`: the gradients of seeds by arguments."""
+"""The type of `reverse.gradients`, a function of seeds and arguments that returns gradients."""
 
 
 def of_state(
@@ -359,7 +359,7 @@ def of_state(
 
 
 def _of_scalar_state(op: Op, g: Cotangent, derive: Derive) -> Contributions:
-    """The adjoint of a fold with one value: d2 at each element, times d1 of all behind it."""
+    """The adjoint of a fold with one value: d2 at each element, times d1 of all later elements."""
     assert isinstance(op.fold, StateFold)
     fold = _bare(op.fold)
     (dtype,) = fold.parts

@@ -1,8 +1,8 @@
 """The values of a trip of a loop that the adjoint of the loop keeps.
 
-A trip of the adjoint reads arrays that the trips of the loop change. Of each such array, the loop
-keeps one of two: the parts that the adjoint reads, or the entire array before each trip. From the
-entire array, the adjoint computes the other versions of the array again.
+A trip of the adjoint reads arrays that the trips of the loop change. For each such array, the loop
+keeps either the parts that the adjoint reads, or the entire array before each trip. If it keeps the
+entire array, the adjoint computes later versions of the array again.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Plan(Record):
 
 
 class _Read(Record):
-    """A read of a part of a state: the part, and the map by which an operation reads the part."""
+    """A read of a part of a state, with the map by which an operation reads the part."""
 
     part: Node
     index: IndexMap

@@ -1,4 +1,4 @@
-"""A graph for many values of an argument at once: each operation gets one more iterator.
+"""Make the graph for many values of an argument at once: each operation gets one more iterator.
 
 In every value that depends on the argument, the new dimension is the first one; other values do not
 get the new dimension. A library operation is called with stacks of its operands.

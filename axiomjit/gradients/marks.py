@@ -1,4 +1,4 @@
-"""Marks of a trace: variables of gradients, constants, and derivatives that the user gives."""
+"""Marked copies of nodes: variables of gradients, constants, values with a user's derivative."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def ruled(node: Node, rule: GivenRule) -> Marked:
 
 
 def in_its_body(node: Node, rule: GivenRule) -> Node:
-    """A copy of a node in a body, which includes a rule: closing the body closes the rule, too."""
+    """A copy of a node in a body that also contains its rule, which is closed with the body."""
     following = current()
     assert following is not None, "bodies are made in a trace"
     following.regions += 1
@@ -64,7 +64,7 @@ def in_its_body(node: Node, rule: GivenRule) -> Node:
 
 
 def kept_regions() -> dict[Any, Any]:
-    """For each value after a region, the equal value after a form of it that keeps states."""
+    """For each value after a region, the equal value after a region that also keeps states."""
     following = current()
     return {} if following is None else following.kept
 

@@ -16,11 +16,11 @@ from axiomjit.graph.nodes import Node, Op, post_order
 
 _ONCE = (NORMAL.evaluate, UNIFORM.evaluate, PRINT.evaluate)
 Adjoint = Callable[[Sequence[tuple[Node, Node]], Sequence[Node]], Mapping[Node, Cotangent]]
-"""`reverse.adjoint`: the cotangents of arguments."""
+"""The type of `reverse.adjoint`, a function of seeds and arguments that returns cotangents."""
 
 
 def happens_once(node: Node) -> bool:
-    """True for random draws and printing."""
+    """True for random draws and for printing, which must not be done a second time."""
     if not isinstance(node, Op) or not isinstance(node.primitive, LibraryOperation):
         return False
     return node.primitive.generator is not None or node.primitive.evaluate in _ONCE

@@ -67,7 +67,9 @@ Adjoint = Callable[[Seeds, Sequence[Node]], Mapping[Node, Cotangent]]
 MOST_OPERATIONS: Final = 2000
 """The largest number of operations in a trip of an adjoint."""
 MOST_KEPT: Final = 2**16
-"""The number of kept elements of all trips up to which no loop is cut into blocks."""
+"""The largest number of kept elements, of all trips together, for which a loop is not cut into
+blocks.
+"""
 BLOCK: Final = "block"
 """The name of a loop over the trips of a block or over blocks: such a loop is not cut again."""
 
@@ -139,15 +141,16 @@ class _OfRegion:
     def copied(self, node: Node, shape: tuple[Dim, ...] | None = None) -> Saved:
         """A copy of a value in memory of its own.
 
-        The lengths in `shape` equal those of the value. A held array has numbers, where its
-        cotangent may have symbols; the bodies and the operands of a region name lengths alike.
+        The lengths in `shape` equal those of the value. `shape` is needed because the lengths of a
+        held array are numbers, while those of its cotangent may be symbols; the bodies and operands
+        of a region must have identical lengths.
         """
         shape = node.shape if shape is None else shape
         parts = (node,), (identity(len(shape)),), shape, len(shape)
         return Saved(node.dtype, SAVE, None, *parts, number=-self.number())
 
     def outside(self, nodes: Sequence[Node]) -> tuple[Node, ...]:
-        """Nodes of a body, made outside of it; they depend only on inputs that no trip changes."""
+        """Nodes of a body, computed outside it; they depend only on inputs that no trip changes."""
         return tuple(rebuilt(nodes, self.stands_for))
 
     def instance(self, body: Graph, lengths: Mapping[Symbol, Dim]) -> dict[int, Node]:

@@ -26,7 +26,7 @@ Wanted = frozenset[int]
 
 
 def of_join(op: Op, g: Cotangent, wanted: Wanted) -> Contributions:
-    """The cotangent of each operand of a join: the part of `g` in the region of the operand."""
+    """The cotangent of each operand of a join: the part of `g` that the operand fills."""
     found = {}
     for k in wanted:
         lows = [low for low, _ in op.regions[k]]
@@ -54,9 +54,9 @@ def of_gather(op: Op, g: Cotangent, wanted: Wanted) -> Contributions:
 
 
 def of_update(op: Op, g: Cotangent, wanted: Wanted) -> Contributions | Refused:
-    """The cotangents of a write's operands: written elements of `g` belong to the value.
+    """The cotangents of a write's operands: the elements of `g` that are written go to the value.
 
-    The other elements of `g` belong to the version of the storage before the write. A scatter that
+    The other elements of `g` go to the version of the storage before the write. A scatter that
     combines elements has the rule of `SCATTERS`.
     """
     assert isinstance(op, Update)

@@ -78,7 +78,7 @@ def pull(
 
 
 def _is_step(function: Affine) -> bool:
-    """True for a constant function, and for one iterator with step 1 or -1."""
+    """True for a constant function, and for a function of one iterator with step 1 or -1."""
     return not function.terms or (
         len(function.terms) == 1 and function.terms[0][1].constant in (1, -1)
     )
@@ -113,7 +113,7 @@ def _outer_first(function: Affine, extents: Shape) -> list[int] | None:
 
 
 def _are_equal(one: Dim, other: Dim) -> bool:
-    """True if lengths are equal; that of a held array is a number, which may equal a symbol."""
+    """True if lengths are equal; a held array's length is a number, which may equal a symbol."""
     if one is other or (one.constant is None and other.constant is None):
         return one is other
     return one == other
@@ -330,10 +330,10 @@ def _without_window(
 def _stretched(
     reads: Sequence[Read], extents: Shape, k: int, conditions: Conditions, step: int
 ) -> tuple[Sequence[Read], Shape, Conditions] | None:
-    """The reads with `step - 1` zeros inserted between the points of iterator k, or None.
+    """The reads with `step - 1` zeros between the points of iterator k; None if impossible.
 
     The zeros are inserted into one factor. If several factors depend on the iterator, their product
-    becomes one factor first. None is returned if a condition has a coefficient of k that is no
+    becomes one factor first. It is impossible if a condition has a coefficient of k that is no
     multiple of `step`.
     """
     walking = [pair for pair in reads if k in iterators_of(pair[1])]
@@ -396,7 +396,7 @@ def owned(node: Node) -> Node:
 def _written(
     reads: Sequence[Read], extents: Shape, index: IndexMap, shape: Shape, conditions: Conditions
 ) -> Node:
-    """The adjoint of any map: products are written into zeros, and added at repeated elements."""
+    """The adjoint of any map: products are written into zeros; several at one element are added."""
     if conditions:  # points beyond the operand's ends are among those that do not count
         raise GradientError(
             "a gradient through windows that take steps",
