@@ -40,7 +40,7 @@ normalize_token.register(NativeCallable, lambda one: (type(one).__qualname__, on
 SPLIT: Final = 8
 """The number of states that one task combines; a constant, because rounding depends on it."""
 FRESH: Final = 1000
-"""The first index that `blockwise` gets for dimensions that are no grid axes."""
+"""The smallest index that `blockwise` gets for dimensions that are not grid axes."""
 
 
 class Arrays:
@@ -118,14 +118,14 @@ class Arrays:
             self._keep(target, self._blocks(Chosen(k), target, [whole, every], fresh))
 
     def _continued(self, target: Target) -> UfuncFold | None:
-        """The fold of a running fold, whose blocks go on from all previous blocks; else None."""
+        """The fold of a running fold, in which a block continues all previous blocks; else None."""
         if self._classified.cuts.get(target.node) != SCAN:
             return None
         assert isinstance(target.node.fold, UfuncFold)
         return target.node.fold
 
     def _needs_elements(self, target: Target) -> bool:
-        """True if a target is a fold without identity, which has no state without elements."""
+        """True if a target is a fold without identity: blocks without elements have no state."""
         fold, kind = target.node.fold, self._classified.cuts.get(target.node)
         return kind == REDUCE and fold is not None and not fold.has_identity
 
@@ -291,7 +291,7 @@ def _chunks(lengths: Sequence[int | None]) -> tuple[float, ...]:
 
 
 def _held(array: np.ndarray, spans: Spans, node: Node, values: Any) -> Any:
-    """An array in memory as a Dask array, in one block or in the blocks of its spans."""
+    """The Dask array of an array in memory, in one block or in the blocks of its spans."""
     chunks = tuple(
         (n,) if span is None else span.place.partition.known
         for n, span in zip(array.shape, spans, strict=True)
@@ -307,7 +307,7 @@ def _positions(stage: Stage, grid: int) -> Any:
 
 
 def _in_memory(array: Any) -> bool:
-    """True if the blocks of an array are data, or parts of one array in memory."""
+    """True if the blocks of a Dask array are in memory, or are parts of one array in memory."""
     (layer, *others) = array.dask.layers.values()
     if others or not isinstance(layer, MaterializedLayer):
         return False

@@ -53,8 +53,9 @@ _SLOTS: Final = {"_attrs", "_data", "_dims", "_encoding"}
 _HAS_KNOWN_SLOTS: Final = {
     name for kind in xarray.IndexVariable.__mro__ for name in getattr(kind, "__slots__", ())
 } == _SLOTS
-"""True if variables have exactly the state in `_SLOTS`, so that they can be made without a
-constructor."""
+"""True if variables have exactly the attributes in `_SLOTS`, so that they can be made without a
+constructor.
+"""
 
 
 def _new_variable(kind: Any, dims: Any, data: Any) -> Any:
@@ -74,7 +75,7 @@ class LabelsOfVariable:
     def __init__(self, name: Any, variable: Any, fixed: bool, indexed: bool) -> None:
         """Read the labels of a variable; attributes are copied, since the user may change them.
 
-        For an `indexed` variable, the indexes compare the values.
+        The values of an `indexed` variable are compared by its index, not here.
         """
         self.name, self.kind, self.dims = name, type(variable), variable._dims
         self.attrs = dict(variable._attrs) if variable._attrs else None

@@ -1,4 +1,4 @@
-"""Apply functions of arrays to DataArrays: dimensions are paired by name, xarray makes the labels.
+"""Apply functions of arrays to DataArrays, with dimensions paired by name and labels from xarray.
 
 Dimensions with the same name are one axis of the call, and must have equal lengths and indexes, as
 in `xarray.apply_ufunc(..., join="exact")`. `apply_ufunc` gives results their coordinates, names and
@@ -126,7 +126,7 @@ def _checked(values: Sequence[Any], asked: str) -> dict[Hashable, int]:
 
 
 def _difference(values: Sequence[Any]) -> str | None:
-    """Text about the dimension whose indexes differ between DataArrays; None without one."""
+    """A text about a dimension whose indexes differ between DataArrays; None if there is none."""
     found: dict[Hashable, Any] = {}
     for value in values:
         for name, index in value.indexes.items() if isinstance(value, xarray.DataArray) else ():
@@ -273,7 +273,7 @@ def _name_of_groups(by: Any, taken: set[Hashable]) -> Hashable:
 def apply_elementwise(function: Elementwise, operands: Sequence[Any]) -> Any:
     """The result of a function made by `elementwise` for DataArrays.
 
-    A result has all dimensions, or for an accumulating mode those of the smallest operand.
+    A result has all dimensions; in a mode that accumulates, it has those of the smallest operand.
 
     Raises:
         GraphValueError: dimensions differ in length or index, or the smallest operand has a
@@ -314,8 +314,8 @@ def _kept_first(kept: Names, dims: Names, order: str) -> Names:
 def contract_dimensions(function: ArrayCall, operands: Sequence[Any]) -> Any:
     """The result of `axiomjit.einsum` for DataArrays; the spec labels dimensions by position.
 
-    A dimension of the result has the name of the dimension with its label in the first such
-    operand.
+    A dimension of the result has the name that the dimension with the same label has in the first
+    operand with this label.
 
     Raises:
         GraphValueError: dimensions with the same name have different lengths, or the result has a

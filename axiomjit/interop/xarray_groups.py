@@ -115,7 +115,7 @@ def _deviation(groups: Groups, x: Any, ddof: int = 0) -> Any:
 
 
 def _at_end(name: str) -> Callable[..., Any]:
-    """Make the rule for the first element of each group ("min") or for the last one ("max")."""
+    """The rule for the first element of each group ("min") or for the last element ("max")."""
 
     def reduce(groups: Groups, x: Any) -> Any:
         length = len(groups.codes)
@@ -181,7 +181,7 @@ class GroupReduction:
         )
 
     def labels(self, own: Callable[..., Any], options: Mapping[str, Any]) -> Any:
-        """xarray's result if data are the ranks of groups; NaN for a group without elements."""
+        """xarray's result for the ranks of groups as data; NaN for a group without elements."""
         data = {}
         for name, one in (*self._data.items(), *self._coords.items()):
             numbers, shape = np.zeros(()), tuple(map(int, one.shape))
@@ -202,7 +202,7 @@ class GroupReduction:
         return with_lengths(made, whole, [one for one in others if one in made.dims])
 
     def result(self, labels: Any, rule: Callable[..., Any], options: Mapping[str, Any]) -> Any:
-        """The result: the labels with the reduced data, or None if these do not fit."""
+        """The labels with the reduced data; None if these do not fit the labels."""
         data: dict[Any, Any] = {}
         if labels is None:
             return None
