@@ -354,7 +354,7 @@ def _array(
 
 
 def _stored_numbers(given: Any, dtype: DType) -> Any:
-    """The argument, with Python numbers stored in elements of a dtype by NumPy's rules."""
+    """The argument, in which Python numbers are replaced by elements of a dtype, as NumPy does."""
     if isinstance(given, list | tuple):
         return stored_elements(given, dtype) if builder.holds_nodes(given) else given
     node = builder.as_node(given, "array")

@@ -102,7 +102,7 @@ def axis_last(node: Node, axis: object) -> Node:
 
 
 def _product_rule(name: str, ranks: tuple[int, int], met: tuple[int, int]) -> Rules:
-    """The rule of a product of two stacks, whose members have these ranks (1 or 2).
+    """The rule of a product of two stacks of vectors (rank 1) or matrices (rank 2).
 
     `met` are the dimensions of the two operands that are summed over, counted from the end. The
     left operand is conjugated if its members are vectors.
@@ -346,7 +346,7 @@ def _computed(name: str, *operands: Any) -> Node:
 
 
 def in_parts(node: Node, function: Callable[[Node], Node]) -> Node:
-    """The result of a function of elements; for complex elements, of real and imaginary parts."""
+    """The result of a function that is applied to elements; to both parts of complex elements."""
     if not is_complex(node.dtype):
         return function(node)
     parts = (function(builder.part(node, name)) for name in ("real", "imag"))

@@ -55,8 +55,8 @@ def index_node(node: Node, key: object) -> Node:
 
     A mask is replaced by the positions of its true elements, one array per dimension. A single
     element is a copy. Integer arrays are broadcast together. In the result, the dimensions of the
-    arrays replace the indexed dimensions, or come first if another item is between the arrays. All
-    this is as in NumPy.
+    arrays replace the indexed dimensions, or come first if another item is between the arrays.
+    These rules are NumPy's.
 
     Raises:
         UnsupportedError: an index is a single bool that is not known.
@@ -178,7 +178,7 @@ def _items(key: object) -> list[Any]:
 
 
 def _is_array(item: object) -> bool:
-    """True if an item is an array of positions, or a bool, which counts as one."""
+    """True if an item is an array of positions, or a bool, which is treated as an array."""
     return isinstance(item, Node | bool)
 
 
@@ -221,7 +221,7 @@ def _item(item: Any) -> Any:
 
 
 def _spelled_out(items: Sequence[Any], rank: int) -> list[Any]:
-    """The items, with entire slices in place of Ellipsis and missing dimensions.
+    """The items, with a slice of the entire dimension for each one that Ellipsis or no item covers.
 
     An Ellipsis without dimensions remains, since it separates integer arrays.
     """

@@ -1,4 +1,4 @@
-"""The rules that join, repeat and split arrays; parts are read in place, and pieces are views."""
+"""The rules that join, repeat and split arrays; joins copy no part first, and pieces are views."""
 
 from __future__ import annotations
 
@@ -291,8 +291,8 @@ def _rolled(node: Node, shift: Any, axis: int) -> Node:
 def _first_after_shift(steps: Dim, length: Dim) -> Dim:
     """The position of the element that comes first after a shift.
 
-    A guard takes the place of the remainder if the number of steps is known: both parts of the
-    result have lengths without a division then.
+    If the number of steps is known, a guard replaces the remainder, so that the lengths of both
+    parts of the result contain no division.
     """
     known = steps.constant
     if known is None or is_computed_later(length, steps) or length < abs(known):
@@ -340,7 +340,7 @@ def _pairs(value: Any, rank: int, name: str) -> list[tuple[Any, Any]]:
 def _fill_values(values: Any, rank: int) -> list[tuple[Any, Any]]:
     """The numbers that pad each dimension before and after.
 
-    NumPy makes an array of one or two numbers, so these are cast like an array. In a longer list,
+    NumPy makes an array of one or two numbers, so they are cast as an array is. In a longer list,
     each Python integer must fit the dtype.
     """
     pairs = _pairs(values, rank, "constant_values")

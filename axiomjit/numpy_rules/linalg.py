@@ -118,7 +118,7 @@ def _eigvalsh(a: object, UPLO: str = "L") -> Node:
 
 
 def _complex_call(function: Callable[..., Any], node: Node) -> tuple[ArrayCall, tuple[Any, ...]]:
-    """A call of a function with complex results, and the complex dtypes of these.
+    """A call of a function with complex results, and the dtypes of these results.
 
     NumPy returns real results if all imaginary parts are 0. Programs expect complex results; if a
     result is real, NumPy runs the call.

@@ -21,7 +21,7 @@ Rule = Callable[..., Any]
 
 
 class RuleByKind(Record):
-    """The two rules of a function for which NumPy treats numbers and lists in another way."""
+    """The two rules of a function: one for arrays, one for numbers and lists, as in NumPy."""
 
     of_arrays: Rule
     of_numbers: Rule
