@@ -1,4 +1,4 @@
-"""The graph of one block: the targets of a stage, with symbols for lengths and positions.
+"""Make the graph of a block: a stage's targets, with symbols for lengths and positions.
 
 The length of a block is a symbol; the program assumes only that the length is 2 or more. So one
 program runs for all blocks, shorter last blocks and square blocks included. A position is an
@@ -78,7 +78,7 @@ class BlockGraph(Record):
     `inputs` are parts of values, and positions of the block. `derived` has symbols with the numbers
     that are computed from the ends of the block's range along each of the `grids` axes. `counts`
     has the number of results of each target. `reduced` has the number of elements that each target
-    folds in a block; 1 for a target that is no state of a fold, or that counts elements.
+    folds in a block; 1 for a target that is not the state of a fold, or that counts elements.
     """
 
     graph: Graph
@@ -332,7 +332,7 @@ class _Building:
     def _positions(
         self, function: Affine, starts: Sequence[Dim], extents: Sequence[Dim]
     ) -> tuple[Node, IndexMap]:
-        """Positions along axes: positions within the block plus the position of the block."""
+        """Positions along axes: the position of the block plus positions within the block."""
         count, first = dim(1), function.offset
         for k, c in function.terms:
             count = count + c * (extents[k] - 1)

@@ -1,4 +1,4 @@
-"""Functions that run between two stages: the states of blocks are combined into results."""
+"""Functions that run between two stages and combine the states of blocks into results."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class AsBlock:
 
 
 class Chosen:
-    """Takes one of several values that a task has made."""
+    """A function that takes one of several values that a task has made."""
 
     __slots__ = ("number",)
 

@@ -55,7 +55,7 @@ class Partition(Record):
 
 
 class Place(Record):
-    """The part of a cut dimension that one dimension of a value covers.
+    """The range of a cut dimension that one dimension of a value covers.
 
     Index 0 of the value is at position `origin` of the cut dimension, and the value has `length`
     elements along it.
@@ -83,7 +83,7 @@ class Place(Record):
 
 
 Places = tuple[Place | None, ...]
-"""The place of each dimension; None for one that is not cut."""
+"""The place of each dimension; None for a dimension that is not cut."""
 
 
 def sliced(place: Place, start: int, step: int, count: int) -> Partition:
