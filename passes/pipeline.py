@@ -78,7 +78,7 @@ class OptionalPass:
 
 
 BYPASSED: Final = ("cast", "negative")
-"""The primitives of operands that a rule of `simplify_algebra` bypasses."""
+"""The primitives of operands that some rule of `simplify_algebra` replaces."""
 
 
 def has_op(wanted: Callable[[Op], bool]) -> Callable[[Graph], bool]:
@@ -225,7 +225,7 @@ NEEDED: Final = frozenset(
 
 
 def chosen_passes() -> tuple[Pass, ...]:
-    """All passes, or the first `config.passes_until` and all later ones in `NEEDED`."""
+    """All passes, or the first `config.passes_until` passes and all later passes in `NEEDED`."""
     until = config.passes_until
     if until is None:
         return PASSES

@@ -47,7 +47,9 @@ MAX_GATHERED_SHARE: Final = 8
 is not stored. Loops along memory are vectorised, and gathers perhaps not.
 """
 STORE_AND_LOAD_COST: Final = 2
-"""The cost, in additions, of a store and a later load of an element in sequence."""
+"""The cost, in additions, of a store and a later load of an element, if memory is accessed in
+order.
+"""
 MAX_SELECTIONS: Final = 8
 """The largest number of reads of a join that is not stored; each read splits the loops around
 it.
@@ -105,7 +107,7 @@ class _Choice:
         return _repeated_parts(self.order, self.cones)
 
     def stored(self) -> dict[Node, Library | None]:
-        """The stored ops, with their library functions."""
+        """The stored ops, each with the library function that computes it; None for loops."""
         for op in reversed(self.order):
             if is_view(op):
                 continue
@@ -144,7 +146,7 @@ class _Choice:
 
         Each part must be a range of a single iterator, in the loops of the reader, and also in the
         loops that read a gather if the reader is a gather that is not stored. The loop of a scatter
-        is not split, since its points may write one element twice.
+        is not split, since two of its iterations may write the same element.
         """
         scatters = isinstance(reader, Update) and len(reader.operands) > 2
         if scatters or not _is_split(join, reader, index):
@@ -233,8 +235,8 @@ class _Choice:
     def _is_small(self, op: Op) -> bool:
         """True if loops compute a product in less time than a call of a library takes.
 
-        This is decided only in the body of a user's loop. Elsewhere a call of a library costs too
-        little to make a separate program for small lengths.
+        This is decided only in the body of a user's loop. Elsewhere a call of a library costs so
+        little that a separate program for small lengths would not pay.
         """
         points = product(op.extents)
         if not isinstance(self.scope, BodyScope) or is_computed_later(points):
@@ -292,8 +294,8 @@ def _repeated_parts(
 ) -> dict[Op, frozenset[Op]]:
     """For each op, the ops that must be computed again if a reader computes the op again.
 
-    These are the ops of its cone, without expensive values that an op of the cone broadcasts: such
-    values are stored, since they have fewer elements.
+    These are the ops that one kernel would compute with it, without expensive values that one of
+    these ops broadcasts: such values are stored, since they have fewer elements.
     """
     found: dict[Op, frozenset[Op]] = {}
     none: frozenset[Op] = frozenset()
@@ -345,7 +347,7 @@ def _finishes(reader: Op, index: IndexMap) -> bool:
 
 
 def _is_split(join: Op, reader: Op, index: IndexMap) -> bool:
-    """True if the regions of a join, read through a map, are ranges of single iterators."""
+    """True if the parts of a join, read through a map, are ranges of single iterators."""
     steps = len(reader.looped_extents)
     for d, function in enumerate(index):
         spans = [region[d] for region in join.regions]

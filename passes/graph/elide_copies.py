@@ -41,11 +41,12 @@ NOT_ELEMENTWISE: Final = (*PACKS, GATHER, MATERIALIZE, SAVE, UPDATE)
 def elide_copies(graph: Graph, context: Context) -> Graph:
     """Bypass copies whose only purpose is to merge dimensions.
 
-    A reader needs no copy in three cases. If its map splits the merged dimensions again, the reader
-    reads the original. If the copied array is a C-contiguous argument or constant, the reader reads
-    that array. If the copied values are elementwise results of such arrays, the reader computes
-    them in memory order. A copy stays if a view of it is returned, since the view must be of new
-    memory. It also stays if a library operation would otherwise read a number, which has no memory.
+    A reader needs no copy in three cases. If the reader's map splits the merged dimensions again,
+    it reads the array that was copied. If the copied array is a C-contiguous argument or constant,
+    the reader reads that array. If the copied values are elementwise results of such arrays, the
+    reader computes them in memory order. A copy stays if a view of it is returned, since the view
+    must be of new memory. It also stays if a library operation would otherwise read a number, which
+    has no memory.
 
     Needs: a legal graph in which only outputs are views.
     Gives: a legal graph.

@@ -64,7 +64,7 @@ def _is_stored(node: Node) -> bool:
 
 
 def _is_convolution(op: Op, windows: IndexMap, kernel: IndexMap) -> bool:
-    """True if the iterators and conditions are those of a convolution of sufficient size."""
+    """True if iterators and conditions are those of a convolution that is large enough."""
     kept, folded = set(range(op.rank)), set(range(op.rank, len(op.extents)))
     own, others = set(iterators_of(windows)), set(iterators_of(kernel))
     if not folded <= own & others or kept & own & others or not kept <= own | others:

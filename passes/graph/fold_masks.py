@@ -46,16 +46,18 @@ all elements takes up to twice NumPy's time; with a power, which costs more, it 
 NumPy's time. If half of the elements are written, the loop takes a twentieth of NumPy's time.
 """
 COMPLEX_WEIGHT: Final = 4
-"""The factor of the cost of complex elementary functions, which call several real functions."""
+"""The factor by which an elementary function costs more for complex numbers, as it calls several
+real functions.
+"""
 
 
 def fold_masks(graph: Graph, context: Context) -> Graph:
     """Turn folds and writes of selected elements into loops over the entire mask.
 
     `x[x > 0].sum()` becomes the sum of `where(x > 0, x, 0)`: one loop, without an array of the
-    selected elements. The neutral value replaces unselected elements. A count of selected elements
-    that is used as a number becomes another fold over the mask. `x[mask] = y[mask] + 1` becomes
-    `x[...] = where(mask, y + 1, x)`. Unused counts are dropped.
+    selected elements. In a fold, the neutral value replaces unselected elements. A count of
+    selected elements that is used as a number becomes another fold over the mask. `x[mask] =
+    y[mask] + 1` becomes `x[...] = where(mask, y + 1, x)`. Unused counts are dropped.
 
     Needs: a legal graph in which only outputs are views.
     Gives: a legal graph in which no data-dependent length is used as a number.
@@ -136,7 +138,7 @@ def _write_over_mask(op: Update) -> Update:
 
 
 def _value_of(read: Read) -> Read:
-    """The read, with the written values in place of an update that overwrites all elements."""
+    """The read; if an update overwrites all elements, a read of the written values instead."""
     node, index = read
     if not isinstance(node, Update) or len(node.operands) != 2 or node.combine is not None:
         return read
@@ -164,7 +166,7 @@ def _places_of(op: Op, symbol: Symbol) -> Op | None:
 
 
 class _MaskRewrite:
-    """A rewriter of ops over selected elements as ops over all elements of the mask.
+    """A rewriter that turns ops over selected elements into ops over all elements of the mask.
 
     `places` is the op with the positions of the selected elements, with a row for each dimension of
     the mask. `weight` is the cost of the rewritten ops for one element, in additions.
@@ -196,7 +198,7 @@ class _MaskRewrite:
         return Op(op.dtype, VIEW, op.fold, (chosen,), (whole,), extents, op.rank)
 
     def write(self, op: Update, k: int) -> Update | None:
-        """The write of all elements in place of the elements at iterator k; or None.
+        """The write of all elements in place of a write of the elements at iterator k; or None.
 
         An unselected element is replaced by itself. None if the value cannot be rewritten, or costs
         too much at unselected elements.

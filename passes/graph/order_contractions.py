@@ -29,7 +29,9 @@ from axiomjit.symbolic.index_maps import (
 MIN_GAIN: Final = 2
 """The factor by which pairwise steps must reduce the work to replace one loop nest."""
 MIN_STACK_WORK: Final = 27
-"""The smallest number of multiplications per matrix for a stack of products in a library."""
+"""The smallest number of multiplications per product for which a library computes a stack of
+products.
+"""
 MAX_SEARCHED: Final = 6
 """The largest number of operands for which NumPy tries every order."""
 _MULTIPLY: Final = PRIMITIVES["multiply"]
@@ -53,11 +55,11 @@ class Factor(Record):
 def order_contractions(graph: Graph, context: Context) -> Graph:
     """Contract the operands of a sum of products in pairs, in a cheap order.
 
-    The order is from opt_einsum if it can be imported, otherwise from NumPy. An iterator of only
-    one operand is summed in this operand first. If pairwise steps save little, all operands stay in
-    one loop nest without temporaries. BLAS computes large stacks of matrix products and products
-    with permuted axes; `choose_storage` selects BLAS for other matrix products. The lengths of this
-    call affect only speed, so they leave no guard.
+    The order is from opt_einsum if it can be imported, otherwise from NumPy. If an iterator occurs
+    in only one operand, this operand is summed over it first. If pairwise steps save little, all
+    operands stay in one loop nest without temporaries. BLAS computes large stacks of matrix
+    products and products with permuted axes; `choose_storage` selects BLAS for other matrix
+    products. The lengths of this call affect only speed, so they leave no guard.
 
     Needs: a legal graph in which only outputs are views.
     Gives: a legal graph in which no op is a product of more than two operands.

@@ -55,7 +55,7 @@ def order_writes(graph: Graph, stored: Collection[Node]) -> Order:
 
 
 def _failing_first(units: list[Op], before: dict[Op, set[Node]]) -> list[Op]:
-    """The ops, those that may raise an error and those on which they depend first.
+    """The ops; ops that may raise an error come first, together with ops on which they depend.
 
     Writes then come after all possible errors, so that no write must be undone.
     """
@@ -121,7 +121,7 @@ def _must_wait(
 def _waited_for(
     unit: Op, readers: dict[Node, set[Op | None]], done: set[Node | None], late: set[Node]
 ) -> list[Node]:
-    """The versions that an op overwrites and that other ops must read before."""
+    """The versions that an op overwrites, and that other ops must read before it does."""
     if isinstance(unit, Written):  # the region before it has overwritten the version
         return []
     olds = (old for old in unit.operands[: overwritten(unit)] if old not in late)

@@ -41,10 +41,10 @@ MAX_PARTS: Final = 4
 def save_versions(graph: Graph, context: Context) -> Graph:
     """Copy versions that are read after the next write, and written values that read their target.
 
-    A version that must be read after the next version is written is copied before, for instance if
-    two arrays are swapped or an output is not the last version. If only a part of the version is
-    read, such as a row of a matrix, only this part is copied. If a written value depends on other
-    elements of its target, the value is stored in a temporary first.
+    If a version must be read after the next version is written, it is copied before the write, for
+    instance if two arrays are swapped or an output is not the last version. If only a part of the
+    version is read, such as a row of a matrix, only this part is copied. If a written value depends
+    on other elements of its target, the value is stored in a temporary first.
 
     Needs: a legal graph in which only outputs are views.
     Gives: a graph whose writes have an order; each write is into the memory of the previous
@@ -162,7 +162,7 @@ def _copy(value: Node, index: IndexMap, extents: tuple[Dim, ...]) -> Node:
 
 
 def _with_copies(graph: Graph, late: frozenset[Node]) -> Graph:
-    """The graph in which readers of late versions, except the next write, read copies of them.
+    """The graph in which all readers of late versions read copies, except the next writes.
 
     If only small parts of a version are read, only these parts are copied.
     """

@@ -36,7 +36,7 @@ class Context(Record):
     ranges: tuple[IndexRange, ...] = ()
     """The ranges of the indices of the loops around the body that is lowered, outermost first."""
     lower: Callable[[Graph, Context], Plan] | None = None
-    """Lowers the body of a region to a plan; the pipeline sets this function."""
+    """The function that lowers the body of a region to a plan; the pipeline sets it."""
 
 
 def scope_of_body(region: Region, scope: Scope) -> Scope:

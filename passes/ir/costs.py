@@ -48,7 +48,7 @@ MAX_WAITING: Final = 155
 
 
 def operation_time(primitive: Primitive, code: str) -> Time:
-    """The time of an operation with this result dtype, by its class or its weight."""
+    """The time of an operation with this result dtype, from its class or else from its weight."""
     if primitive.elementary and code in FUNCTION:
         return LONG_FUNCTION if code == "f8" and primitive.weight >= LONG_WEIGHT else FUNCTION[code]
     special = {"divide": DIVISION, "sqrt": ROOT}.get(primitive.name, {})
@@ -59,9 +59,10 @@ def operation_time(primitive: Primitive, code: str) -> Time:
 def estimate_time(body: Iterable[Stmt], tiles: Collection[str] = (), kept: int = 0) -> float:
     """Estimate the cycles of one iteration of a vector loop.
 
-    Operations are issued in order, one per port and cycle, and wait for their operands; only a
-    limited number of operations can wait. An elementary function counts as a chain of dependent
-    operations. The constants are fitted to 14 loops of one to three functions (docs/decisions, 48).
+    The model: operations are issued in order, one per port and cycle, and wait for their operands;
+    only a limited number of operations can wait at the same time. An elementary function counts as
+    a chain of dependent operations. The constants are fitted to 14 loops of one to three functions
+    (docs/decisions, 48).
 
     Needs: statements of one innermost loop, in their order.
     Gives: a time that can be compared with the time of another form of the loop.

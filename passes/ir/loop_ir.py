@@ -41,9 +41,9 @@ from axiomjit.symbolic.index_maps import Conditions
 class Cost(Record):
     """The numbers of bytes and operations of a step or a plan, as symbolic expressions.
 
-    `flops` is the cost of all operations, in additions. `temporary_bytes` is memory other than
-    arguments and results. `scratch_bytes` is memory of partial results of folds (at most one state
-    per 65,536 elements) and of buffered rows.
+    `flops` is the cost of all operations, counted in additions. `temporary_bytes` is memory other
+    than arguments and results. `scratch_bytes` is memory of partial results of folds (at most one
+    state per 65,536 elements) and of buffered rows.
     """
 
     bytes_read: Dim
@@ -135,13 +135,13 @@ class For(Record):
     independent, and the caller gives their range."""
     body: tuple[Stmt, ...]
     block: Block | None = None
-    """Set if the loop runs only the iterations of one block."""
+    """The block whose iterations the loop runs; None if it is not limited to a block."""
     span: tuple[Dim, Dim] | None = None
-    """Set if the loop runs only the iterations in [span[0], span[1])."""
+    """The range of the iterations that the loop runs, its end excluded; None for all iterations."""
     at: str | None = None
-    """Set if the loop runs only one iteration, whose number is this value."""
+    """The number of the only iteration that the loop runs; None for other loops."""
     limits: tuple[Limit, ...] = ()
-    """Conditions on the iterations that the loop runs."""
+    """Conditions; the loop runs only the iterations for which all of them hold."""
     unroll: int = 1
     """The number of iterations per run of the body; the blocks of inner loops cover all these
     iterations.
@@ -311,7 +311,7 @@ Stmt = (
 class Nest(Record):
     """One future kernel: `body` runs for a range of the first loop, then `combine` once.
 
-    A nest without a combine part needs only the body.
+    For a nest without a combine part, `combine` is empty.
     """
 
     __slots__ = ("__dict__",)
@@ -330,8 +330,9 @@ class Nest(Record):
     """The number of iterations per chunk, if a chunk needs the partials that the chunk before it
     left, or those of a prepass; else None."""
     parallel_variant: Dim | None = None
-    """Set if the nest is a parallel variant of the next nest, which runs in order and has the same
-    results. The next nest runs if the number is negative; otherwise this nest runs.
+    """A number, if this nest is a parallel variant of the next nest, which runs in order and has
+    the same results; else None. The next nest runs if the number is negative; otherwise this nest
+    runs.
     """
 
     @cached_property

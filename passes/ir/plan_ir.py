@@ -27,7 +27,7 @@ ABI: Final = "2"
 REPORT_WORDS: Final = 4
 """The number of words of a checked kernel's report; the kernel's other words follow them."""
 TILE_NUMBER: Final = 1
-"""The number that means a tile in a checked kernel's report."""
+"""The number that stands for a tile in a checked kernel's report."""
 FIRST_BUFFER: Final = 2
 """The number of the first buffer in a checked kernel's report."""
 
@@ -90,8 +90,8 @@ def kernel_key(source: str, parameters: Sequence[Parameter], target: ChosenTarge
 class Buffer(Record):
     """A buffer of a plan, with the role of the storage for which it is made.
 
-    `position` is set for an argument, `array` for a constant; other buffers are allocated with
-    these strides, in elements.
+    `position` is set for an argument, `array` for a constant; other buffers are allocated with the
+    strides in `strides`, in elements.
     """
 
     name: str

@@ -21,7 +21,7 @@ def serial_length(
 ) -> str | None:
     """The source text of a length computed from iterators and words; None for one word or literal.
 
-    Sums are written out, so that LLVM knows the distance between two elements.
+    Sums are written as sums of words, so that LLVM knows the distance between two elements.
 
     Args:
         value: The length to write.
@@ -69,7 +69,7 @@ Term = tuple[str, Dim]
 
 
 class RangeSource(Record):
-    """Writes ranges and limits; its functions give the names of iterators, values and lengths.
+    """A writer of ranges and limits, with functions that return names of iterators and lengths.
 
     For each iterator, `over_blocks` has its loop over a block, `firsts` the text of the block's
     first iteration, and `ends` the text of the end of an unrolled loop.
@@ -165,7 +165,7 @@ class RangeSource(Record):
         return [self._first_at(limit.high, limit, loop.iterator) for limit in loop.limits]
 
     def tests(self, limits: Sequence[Limit]) -> list[str]:
-        """The texts of comparisons that are all true if the limits hold."""
+        """The texts of comparisons; the limits hold if all comparisons are true."""
         found = []
         for limit in limits:
             total = " + ".join(map(self._product, limit.terms)) or "0"

@@ -50,7 +50,7 @@ Body = tuple[Stmt, ...]
 
 
 def in_one_order(first: Body, second: Body) -> Iterator[tuple[Body, Body]]:
-    """Yield both bodies; loops of the body without folds are put in the order of the other one."""
+    """Yield both bodies; the loops of the one without folds get the order of the other one's."""
     folded = [any(isinstance(stmt, Fold) for stmt in walk(body)) for body in (first, second)]
     if folded[0] == folded[1]:
         return
@@ -90,7 +90,7 @@ def in_loop_order(stmt: Stmt, loops: Sequence[For]) -> Body:
 
 
 def chain_of(loop: For) -> tuple[list[For], tuple[Stmt, ...]]:
-    """The loops of a perfect nest, as far as they have the same kind, and the innermost body."""
+    """The loops of a perfect nest down to the first loop of another kind, and the body inside."""
     chain = [loop]
     body = loop.body
     while len(body) == 1 and isinstance(body[0], For) and body[0].kind == loop.kind:
@@ -212,7 +212,7 @@ def rewrite_nests(program: LoopProgram, rule: Callable[[Stmt], tuple[Stmt, ...]]
 def replace_nests(
     program: LoopProgram, rule: Callable[[Nest, Cost], Sequence[tuple[Nest, Cost]] | None]
 ) -> LoopProgram:
-    """Replace each nest by the nests and costs that `rule` returns; None keeps the nest."""
+    """Replace each nest by the nests and costs that `rule` returns; for None, keep the nest."""
     made: list[tuple[Nest | LibraryCall, Cost]] = []
     for step, cost in zip(program.steps, program.costs, strict=True):
         several = rule(step, cost) if isinstance(step, Nest) else None
@@ -224,7 +224,7 @@ def replace_nests(
 
 
 def without_unread(program: LoopProgram) -> LoopProgram:
-    """The program without temporaries that no step reads, and without statements only for these."""
+    """The program without temporaries that no step reads, and statements that only they need."""
     needed = {view.storage for view in program.results}
     needed |= {count.view.storage for count in program.counts}
     for step in program.steps:
@@ -353,7 +353,7 @@ class SharedScalars:
         return copy
 
     def add(self, body: Iterable[Stmt]) -> list[Stmt]:
-        """The statements that the body does not have yet, with shared operands."""
+        """The statements that are not yet in the body, with operands replaced by shared scalars."""
         kept: list[Stmt] = []
         for original in body:
             stmt = rename_iterators((original,), self.names)[0] if self.names else original

@@ -85,7 +85,7 @@ def verify_program(program: AnyProgram) -> None:
 
 
 def _showing_program(rule: Callable[[Any], Iterator[str]]) -> Rule:
-    """A rule that shows the whole program with each fault."""
+    """A `Rule` that shows the whole program with each fault that `rule` yields."""
     return lambda program: ((fault, program) for fault in rule(program))
 
 
@@ -449,7 +449,7 @@ def _limit_faults(
 def _partial_faults(nest: Nest) -> Iterator[str]:
     """Check that each partial is stored before it is loaded, and is loaded at all.
 
-    The partials of a chunk chain are filled by the prepass or the chunk before.
+    The prepass or the previous chunk fills the partials of a chunk chain.
     """
     kept = {buffer.name for buffer in nest.partials}
     stored: set[str] = set() if nest.chunk_chain is None else set(kept)

@@ -55,7 +55,7 @@ def block_folds(program: LoopProgram, context: Context) -> LoopProgram:
 
     Needs: ordered, collapsed, tiled nests.
     Gives: a legal loop program whose nests have one outer map loop, or no loop at all.
-    Keeps: each result within the bound of the sum's rounding; max and min bit for bit.
+    Keeps: each result, up to the rounding of sums; maxima and minima bit for bit.
     """
     numbers = count()
     with bound(HeuristicScope(context.scope)):
@@ -136,7 +136,7 @@ def _outside_folds(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
 
 
 def _with_inner(loop: For, inner: tuple[Stmt, ...]) -> For:
-    """The loops of a perfect nest, with other statements inside."""
+    """The loops of a perfect nest, with the statements `inner` as innermost body."""
     for each in reversed(chain_of(loop)[0]):
         inner = (each.replace(body=inner),)
     (outermost,) = inner
@@ -158,7 +158,7 @@ def _folded_in(loop: For, states: Sequence[State]) -> list[State]:
 
 
 def _as_tree(stmt: Stmt, trees: list[State]) -> Stmt:
-    """Give the allocation of a state in `trees` the scope "tree"; other statements stay."""
+    """Give the `Alloc` of a state in `trees` the scope "tree"; leave other statements unchanged."""
     is_tree = isinstance(stmt, Alloc) and stmt.state in trees
     return stmt.replace(scope="tree") if is_tree else stmt
 
@@ -211,7 +211,7 @@ class _Chained:
         self.names = tuple(f"{state.name}b{k}" for k in range(len(state.parts)))
 
     def reads(self) -> tuple[ReadState, ...]:
-        """The values that statements read from the block's state."""
+        """Statements that read all values of the block's state."""
         return tuple(ReadState(name, self.block, k) for k, name in enumerate(self.names))
 
     def within_block(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
@@ -240,7 +240,7 @@ class _Chained:
 
 
 def _extents_inside(loop: For) -> Iterator[Dim]:
-    """The extents of the fold loops inside a loop, following the first fold loop of a body."""
+    """The extents of the first fold loop inside a loop, of the first one inside that, and so on."""
     inner = next((s for s in loop.body if isinstance(s, For) and s.kind == "fold"), None)
     if inner is not None:
         yield inner.extent

@@ -64,11 +64,11 @@ def buffer_rows(program: LoopProgram, context: Context) -> LoopProgram:
     """Join a nest that computes new values of an array with the nest that writes them into it.
 
     New values depend on old elements of rows before and after, so a row is written only when no
-    later row reads its old elements any more. Until then its new values are in a buffer of rows.
-    Threads share rows in blocks. Neighbouring blocks read the rows at the ends of a block, so the
-    combine part writes these rows after all blocks have run. Results therefore do not depend on the
-    number of threads. Decisions by the distances of reads and the lengths of rows record guards in
-    the scope.
+    later row reads its old elements any more. Until the row is written, its new values are in a
+    buffer of rows. Threads share rows in blocks. Neighbouring blocks read the rows at the ends of a
+    block, so the combine part writes these rows after all blocks have run. Results therefore do not
+    depend on the number of threads. Decisions by the distances of reads and the lengths of rows
+    record guards in the scope.
 
     Needs: a legal loop program with a cost per step.
     Gives: a legal loop program.
@@ -253,7 +253,7 @@ class Rows(Record):
 
     An iteration has `width` elements in each iteration of the loops `around`. A block has `size`
     rows. A row is read in the computation of up to `behind` later rows, so the row is written after
-    these. It is also read in the computation of up to `ahead` earlier rows.
+    these. A row is also read in the computation of up to `ahead` earlier rows.
     """
 
     level: int
@@ -284,9 +284,10 @@ class Rows(Record):
 class _RowNest:
     """Writes two nests over the same iterators as one nest.
 
-    The second nest loads from buffers the values that the first one stores in `kept` storages. Each
-    row is computed into the buffer of its block; then the row that is `behind` rows earlier is
-    written. The first and the last rows of a block stay in the buffer until the combine part.
+    The second nest loads, from buffers, the values that the first nest would store in `kept`
+    storages. Each row is computed into the buffer of its block; then the row that is `behind` rows
+    earlier is written. The first and the last rows of a block stay in the buffer until the combine
+    part.
 
     Args:
         rows: the size and the number of rows.
@@ -363,7 +364,7 @@ class _RowNest:
         return _sum(slot, Index(dim(0), ((self.block, size),)))
 
     def slot_statements(self) -> tuple[tuple[Stmt, ...], Index]:
-        """Statements that compute a row's slot, and the slot; a block's first rows keep theirs."""
+        """Statements that compute a row's slot, and the slot; first rows have their own slots."""
         rows = self.rows
         if rows.slots == 1:
             return (), self.slot(Index(dim(0), ()))
@@ -397,7 +398,7 @@ class _RowNest:
     def row_statements(
         self, walk: PlainWalk, slot: Index, row: str, before: int = 0
     ) -> tuple[Stmt, ...]:
-        """The statements of these loops for one row, or for the row `before` rows earlier."""
+        """The statements of the nest `walk` for one row, or for the row `before` rows earlier."""
         rows, step = self.rows, self.outer.iterator
         shift = dim(-before) * rows.height
         whole = bool(before) or self.single

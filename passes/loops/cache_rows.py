@@ -30,7 +30,7 @@ def cache_rows(program: LoopProgram, context: Context) -> LoopProgram:
     """Store expensive values of a fold in the row of a result, from which a later loop loads them.
 
     Without this pass, a softmax computes exponentials to sum them, and computes them again to
-    divide them by the sum. With it, the first loop stores the exponentials in the row of the
+    divide them by the sum. With this pass, the first loop stores the exponentials in the row of the
     result, which stays in the cache, and the last loop loads and overwrites them. So no additional
     memory is needed. The pass requires that the result is written once and has the dtype of the
     value, and that both loops walk the same row.

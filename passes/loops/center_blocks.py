@@ -35,7 +35,7 @@ SUM: Final = ACCUMULATORS["sum"]
 
 
 def center_blocks(program: LoopProgram, context: Context) -> LoopProgram:
-    """Sum a block of elements, then the squares of their distances from its mean.
+    """Compute the sum of a block, then the sum of squared distances from the block's mean.
 
     Welford's update needs three divisions per element. With this pass, both loops are vector code,
     the block is still in the cache when the second loop reads it, and moments are merged only block

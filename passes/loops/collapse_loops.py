@@ -1,4 +1,4 @@
-"""LoopProgram -> LoopProgram: neighbouring loops that walk memory together become one loop."""
+"""LoopProgram -> LoopProgram: nested loops that walk memory without gaps become one loop."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def estimate_cost(program: LoopProgram, context: Context) -> LoopProgram:
 
 
 def _elements(index: Index, loops: dict[str, Dim]) -> Dim:
-    """The number of elements at an index in loops; a gather counts one element per iteration."""
+    """The number of elements that an index reaches in loops; a gather reaches one per iteration."""
     named = loops if index.gathered else [name for name, _ in index.terms]
     return product(tuple(loops[name] for name in named))
 

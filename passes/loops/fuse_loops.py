@@ -59,8 +59,8 @@ MIN_BLOCK_STEPS: Final = 64
 fold.
 """
 MAX_SHORT: Final = 8
-"""The largest number of elements of a row too short for vectors: the lanes of one vector of most
-dtypes.
+"""The largest number of elements of a row too short for vectors: the number of lanes of a vector of
+most dtypes.
 """
 MAX_STATEMENTS: Final = 200
 """The largest number of statements in one nest; with more, compilation costs more time than fusion
@@ -68,7 +68,7 @@ saves.
 """
 
 Stored = dict[Storage, tuple[Index, str]]
-"""For each storage, the index and the value of its last store."""
+"""For each storage, the index and the name of the value of the last store into it."""
 
 
 def fuse_loops(program: LoopProgram, context: Context) -> LoopProgram:
@@ -296,7 +296,7 @@ def _keys(facts: _Facts) -> tuple[object, ...]:
 
 
 class _Plain(Record):
-    """Perfectly nested map loops (or none) around loads, scalars and stores."""
+    """Perfectly nested map loops, or no loop, around loads, scalars and stores."""
 
     loops: tuple[For, ...]
     body: tuple[Stmt, ...]
@@ -375,7 +375,7 @@ class _Accesses:
 
 
 class _PlainHost:
-    """A nest of map loops that takes nests with the same loops, with the same result as `_join`.
+    """A nest of map loops that nests with the same loops can join, as `_join` would join them.
 
     Only the statements of the new nest are renamed and compared; tables hold the earlier
     statements.
@@ -399,7 +399,7 @@ class _PlainHost:
         return len(guest.loops) == len(self._loops) and all(a.extent is b.extent for a, b in pairs)
 
     def joined(self, guest: _Plain, facts: _Facts, own: _Facts) -> _Facts | None:
-        """Take a nest with the same loops; the facts about both, or None if that is impossible."""
+        """Join a nest with the same loops; return the facts about both, or None if impossible."""
         here, there = self._accesses, _Accesses(guest.loops, guest.body)
         if (here.has_functions and not there.flat) or (there.has_functions and not here.flat):
             return None
@@ -430,7 +430,7 @@ class _PlainHost:
 def _join(first: Nest, second: Nest, shared: bool) -> Nest | None:
     """Both nests as one nest; None if the loops or the data of the nests do not allow this.
 
-    If the nests have `shared` storages, one nest may get the loop order of the other nest.
+    If both nests use some storages (`shared`), one nest may get the loop order of the other.
     """
     if any(
         _has_functions(one) and not _is_flat(other)
@@ -554,7 +554,8 @@ def _inner_loops(body: tuple[Stmt, ...]) -> int:
 def _reads_other_place(body: tuple[Stmt, ...]) -> bool:
     """True if the body loads from a buffer after storing into it, or at another index.
 
-    A load before the store is an update in place if all accesses have the same index.
+    A load before the store is allowed if all accesses have the same index: this is an update in
+    place.
     """
     accesses = [s for s in walk(body) if isinstance(s, Load | Store)]
     stored: set[Storage] = set()

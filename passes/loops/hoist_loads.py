@@ -30,10 +30,10 @@ from axiomjit.symbolic.index_ranges import IndexRange, Trips, is_at_least
 def hoist_loads(program: LoopProgram, context: Context) -> LoopProgram:
     """Move loads of elements that no trip changes, and scalars computed from them, before the loop.
 
-    A load may move if the index of the loop is not in its position and no trip writes the element.
-    If a loop had no trips, a load before it might read beyond the array. So the position must be
-    within the array in all trips of the loops around, or the loop must surely have a trip. LLVM
-    moves loads only from memory that the loop does not write at all.
+    A load may move if its position does not depend on the index of the loop, and no trip writes the
+    element. If a loop had no trips, a load before it might read beyond the array. So the position
+    must be within the array in all trips of the loops around, or the loop must surely have a trip.
+    LLVM moves loads only from memory that the loop does not write at all.
 
     Needs: a legal loop program with lowered regions.
     Gives: a legal loop program.

@@ -80,7 +80,7 @@ def _between_trips(body: tuple[Stmt, ...], outer: tuple[For, ...]) -> tuple[Stmt
 
 
 def _of_program(loop: For, loops: tuple[For, ...]) -> For:
-    """The innermost of the nested `loops` of a region, `loop`, with polling.
+    """The loop `loop` of a region, the innermost of the nested `loops`, with polling.
 
     A shared loop itself does not poll, since the caller of the kernel polls between its trips.
     """
@@ -98,7 +98,7 @@ def _of_program(loop: For, loops: tuple[For, ...]) -> For:
 
 
 def _unit(stmt: Stmt) -> Stmt:
-    """The statement with polling: in the caller's loop, only the loops inside may poll."""
+    """The statement with polling; of the loop over units, only the loops inside may poll."""
     return _inside(stmt) if isinstance(stmt, For) and stmt.kind == "map" else _polling(stmt)
 
 

@@ -1,4 +1,4 @@
-"""LoopProgram -> LoopProgram: a mean and squared distances from it are one fold of a long row."""
+"""LoopProgram -> LoopProgram: the mean and squared distances of a long row become one fold."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def join_moments(program: LoopProgram, context: Context) -> LoopProgram:
 
 
 class _Joining:
-    """Collects the steps of the resulting program, some of them joined."""
+    """The steps of the resulting program, in which some nests are joined."""
 
     def __init__(self, program: LoopProgram) -> None:
         self.before = program
@@ -198,7 +198,7 @@ def _read_from(stmt: Stmt, old: State, new: State, part: int) -> Stmt:
 
 
 def _at_first(stmt: Stmt, loops: set[str]) -> Stmt:
-    """The statement with the indices of the first iteration of the loops."""
+    """The statement with its indices in the first iteration of some loops."""
     if not isinstance(stmt, Load):
         return stmt
     terms = tuple(term for term in stmt.index.terms if term[0] not in loops)

@@ -66,7 +66,8 @@ def lower_regions(program: LoopProgram, context: Context) -> LoopProgram:
 
     The nests of a body run in order, in a serial loop or in the side of a branch. Carried numbers
     and small temporaries are cells of the kernel; other temporaries are allocated before the kernel
-    runs, in the largest size that a trip needs. A region that calls a library stays a call.
+    runs, in the largest size that a trip needs. A region whose body calls a library is not lowered
+    here, and remains a call.
 
     Needs: a legal loop program with costs.
     Gives: a legal loop program.
@@ -125,7 +126,7 @@ def _is_large(op: Op, scope: Scope) -> bool:
 
 
 def _has_large_product(body: Graph, context: Context) -> bool:
-    """True if a library multiplies matrices of a body much faster than the loops of a kernel."""
+    """True if a body has a matrix product that a library computes much faster than loops."""
     if not any(op.fold is SUM or op.primitive is PRODUCT for op in body.ops):
         return False
     body = order_contractions(compose_views(body, context), context)

@@ -110,7 +110,7 @@ class _Emitter:
         return definition if is_scan else None
 
     def step(self, definition: Definition, place: IndexMap, body: list[Stmt]) -> State:
-        """The state of a fold, after statements that combine the element at a place into it."""
+        """Write statements that combine an element into the state of a fold; return the state."""
         fold = definition.fold
         assert isinstance(fold, UfuncFold | StateFold)
         state = State(Name("s", self.states), fold, fold.state_dtype(definition.dtype))
@@ -212,18 +212,18 @@ class _Emitter:
         return name
 
     def gather(self, definition: Definition, place: IndexMap, body: list[Stmt]) -> str:
-        """The value of a gather: the element of its first operand at the other operands' values."""
+        """The value of a gather: the first operand's element at the positions in the others."""
         at = self.positions(definition, place, body)
         return self.read(definition.operands[0], (*place, *at), body)
 
     def positions(self, definition: Definition, place: IndexMap, body: list[Stmt]) -> IndexMap:
-        """The values of the operands after the first one, as index functions."""
+        """Index functions with the values of all operands except the first one."""
         count = len(definition.extents) - definition.rank
         operands = definition.operands[1:] if count else ()
         return tuple(_value(self.read(operand, place, body)) for operand in operands)
 
     def select(self, definition: Definition, place: IndexMap, body: list[Stmt]) -> str:
-        """The value of a join: each operand is read only in its region."""
+        """The value of a join; each operand is read only in the part that it fills."""
         parts: list[Part] = []
         for operand, region in zip(definition.operands, definition.regions, strict=True):
             inner = self.open_body()

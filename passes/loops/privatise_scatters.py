@@ -44,7 +44,7 @@ MIN_POSITIONS_PER_CELL: Final = 8
 MAX_COPY_BYTES: Final = 1 << 20
 """The largest number of bytes of the copies of one block, which stay in a core's own cache."""
 PADDING: Final = 128
-"""Bytes between copies, so that two threads never write into the same cache line."""
+"""The number of bytes between copies, so that two threads never write into the same cache line."""
 
 
 class Rule(Record):
@@ -155,7 +155,7 @@ class _Scatter(Record):
 
     @property
     def margins(self) -> tuple[Dim, ...]:
-        """Numbers that are 0 or more if there are many positions, many iterations and small copies.
+        """Numbers that are all 0 or more if positions and iterations are many, and copies small.
 
         If there are many iterations, no block is empty.
         """

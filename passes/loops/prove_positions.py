@@ -50,7 +50,7 @@ def prove_positions(program: LoopProgram, context: Context) -> LoopProgram:
 
     An additional loop compares all positions with the ends of the indexed array. If no position is
     negative or beyond the end of the array, the loop runs without checks and without wrapping
-    positions. If a position fails, the loop runs as before.
+    positions. If a check fails, the loop runs with checks, as before this pass.
 
     Needs: a legal loop program with lowered regions.
     Gives: a legal loop program.
@@ -82,7 +82,7 @@ class Check(Record):
 
 
 class _Proving:
-    """The nests of a program while checks are moved before their loops."""
+    """The pass's work on the nests of one program."""
 
     def __init__(self, program: LoopProgram, context: Context) -> None:
         self.scope = context.scope
@@ -99,7 +99,7 @@ class _Proving:
         return nest.replace(body=body, tiles=(*nest.tiles, *self.cells))
 
     def body(self, body: Sequence[Stmt]) -> tuple[Stmt, ...]:
-        """The statements; before each loop with positions stands a loop that looks at them."""
+        """The statements; before each loop with positions, a new loop checks the positions."""
         found: list[Stmt] = []
         for stmt in body:
             if isinstance(stmt, When):
@@ -164,7 +164,7 @@ class _Proving:
         return isinstance(origin, Scalar) and bool(origin.value == 0)
 
     def versions(self, loop: For, checks: Sequence[Check]) -> tuple[Stmt, ...]:
-        """Statements that look at all positions, and a branch between both versions of the loop."""
+        """Statements that check all positions, and a branch between both versions of the loop."""
         cell = Storage(f"y{len(self.cells)}", ArrayRole.CELLS, BOOL, (dim(1),), (dim(1),))
         self.cells.append(cell)
         first = Index(dim(0), ())

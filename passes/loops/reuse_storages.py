@@ -75,7 +75,7 @@ def _is_fixed(step: Nest | LibraryCall, storage: Storage) -> bool:
 
 
 def _stored_over(nest: Nest, old: Storage) -> Iterator[Storage]:
-    """The storages that a nest writes only where, in the same iteration, it has read `old`."""
+    """The storages that a nest writes only at places where the same iteration has read `old`."""
     accesses = [*_accesses(nest.body, ())]
     loads = [(stmt, loops) for stmt, loops in accesses if stmt.buffer is old]
     if any(isinstance(stmt, Store) or not _is_own(stmt.index, loops) for stmt, loops in loads):

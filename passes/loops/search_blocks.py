@@ -66,10 +66,10 @@ def search_blocks(program: LoopProgram, context: Context) -> LoopProgram:
     innermost loop is vector code that folds the elements of a block; the extreme of the block is
     then one element of the fold, with the number of the block as position. At the end, the elements
     of the block with the extreme are computed again, and the first element that equals the extreme
-    has the position. Elements that depend on earlier iterations are stored in a tile, and each
-    block is searched in the tile before the next block is computed. The pass does not change short
-    loops, loops whose elements are overwritten, and states with lanes. Comparing the length of a
-    loop records a guard in the scope.
+    has the position. If elements depend on earlier iterations, they are stored in a tile, which is
+    searched before the next block is computed. The pass does not change short loops, loops whose
+    elements are overwritten, and states with lanes. Comparing the length of a loop records a guard
+    in the scope.
 
     Needs: blocked nests.
     Gives: a legal loop program.
@@ -107,7 +107,7 @@ def _searched(loop: For, tiles: list[Storage], numbers: Iterator[int]) -> tuple[
 def _searched_at_once(
     loop: For, searches: Sequence[_Search], tiles: list[Storage]
 ) -> tuple[Stmt, ...]:
-    """The loop over a block, which stores its elements in tiles, and loops over the tiles."""
+    """A loop over a block that stores its elements in tiles, and loops that search the tiles."""
     assert loop.block is not None
     here, size = cell(loop.iterator, loop.block), dim(loop.block.size)
     own = {search.block for search in searches}
@@ -130,7 +130,7 @@ def _searched_at_once(
 
 
 def _searched_at_end(loop: For, searches: Sequence[_Search]) -> tuple[Stmt, ...]:
-    """Loops over blocks, and a search of the winning block for each position."""
+    """Loops over blocks, and for each position a search of the block that has the extreme."""
     body = rewrite_body(_without_places(loop.body, searches), lambda s: (_with_prefetch(s, loop),))
     plain = loop.replace(body=body)
     blocks, inside = f"{loop.iterator}r", loop.block
@@ -178,7 +178,7 @@ def _is_tiled(loop: For) -> bool:
 
 
 def _searches(loop: For, numbers: Iterator[int]) -> list[_Search]:
-    """The searches for the positions that a loop folds; empty if one of them is impossible."""
+    """The searches for the positions that a loop folds; empty if some search is impossible."""
     made = {s.name: s for s in loop.body if isinstance(s, Defining)}
     written = {s.buffer for s in loop.body if isinstance(s, Store)}
     searches = []
@@ -203,7 +203,7 @@ def _searches(loop: For, numbers: Iterator[int]) -> list[_Search]:
 
 
 def _without_places(body: tuple[Stmt, ...], searches: Sequence[_Search]) -> tuple[Stmt, ...]:
-    """The statements; folds of extremes replace the folds of extremes with positions."""
+    """The statements, with folds of extremes alone in place of folds of extremes with positions."""
     folds = {search.fold: search for search in searches}
     result: list[Stmt] = []
     for stmt in body:

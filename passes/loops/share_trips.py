@@ -41,7 +41,7 @@ def share_trips(program: LoopProgram, context: Context) -> LoopProgram:
 
     Trips are independent if no trip writes an element that another trip reads or writes, and no
     number is carried from trip to trip. Only one carried number is allowed: the truth that all
-    checks hold. Each trip in which a check fails stores False in it.
+    checks hold. A trip in which a check fails stores False as this truth.
 
     Needs: a legal loop program with lowered regions.
     Gives: a legal loop program.
@@ -74,7 +74,7 @@ class _Truth(Record):
     memory: Storage
     index: Index
     values: frozenset[str]
-    """The names of the truth before and after each check of a trip."""
+    """The names that the truth has before and after each check of a trip."""
 
     def stored(self, body: Sequence[Stmt], false: str) -> tuple[Stmt, ...]:
         """The statements of a trip, with a store of False where a check fails."""

@@ -174,7 +174,7 @@ class _Scan(Record):
         )
 
     def _place(self, before: int = 0) -> Index:
-        """The index in partials of this block, or of the block `before` blocks earlier."""
+        """The index, in partials, of this block or of the block `before` blocks earlier."""
         rows = self.rows()
         terms = ((self.blocks.iterator, all_steps(rows)), *row_major_terms(rows))
         return Index(all_steps(rows) * -before, terms)
@@ -196,7 +196,7 @@ class _Scan(Record):
     def _loaded(
         self, states: Sequence[State], partials: Sequence[Storage], before: int
     ) -> Iterator[Stmt]:
-        """Combine the stored states of this block into the states of the loops.
+        """Combine the stored states of this block into the states that the loops fold.
 
         If `before` is not 0, set the states to the states that the block `before` blocks earlier
         has stored.

@@ -57,7 +57,7 @@ compiled.
 CHAIN_SHARES: Final = (0.75, 0.6, 0.5, 0.44, 0.38, 0.32)
 """The candidate splits: the share of the longest chain of operations that each loop may have."""
 MAX_TIME_RATIO: Final = 0.97
-"""A split is made if it takes at most this share of the time of the unsplit loop."""
+"""The share of the unsplit loop's time that a split may take at most."""
 ENTRY_CYCLES: Final = 1.0
 """The number of cycles per vector that entering and leaving one more loop takes."""
 TILE_COST: Final = 2
@@ -178,7 +178,7 @@ def _lets(loop: For) -> list[Let]:
 
 
 def _is_scalar(let: Let, target: ChosenTarget) -> bool:
-    """True if the operation makes its loop scalar code on the target."""
+    """True if an operation makes the loop around it scalar code on the target."""
     return bool(let.primitive.scalar) and let.primitive.is_scalar(code(let.dtype), target.record)
 
 

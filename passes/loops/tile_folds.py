@@ -100,7 +100,7 @@ def _tiled(stmt: Stmt) -> Stmt:
 def _unroll(allocs: tuple[Alloc, ...], fold: For) -> int:
     """The number of blocks of lanes per iteration; 1 if tiles are large or the loop may be split.
 
-    `strip_mine` splits a loop into strips of one block.
+    If the loop may be split, `strip_mine` later splits it into strips of one block.
     """
     lets = [s for s in walk((fold,)) if isinstance(s, Let)]
     if any(let.primitive.elementary or let.primitive.scalar for let in lets):

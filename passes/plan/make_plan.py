@@ -45,7 +45,7 @@ Steps = Sequence[Nest | LibraryCall]
 def make_plan(program: LoopProgram, context: Context) -> Plan:
     """Render each nest and put the steps in order.
 
-    Library calls for several results of one function with the same operands become one call.
+    Library calls for several results of one function, with the same operands, become one call.
 
     All memory is allocated before the first kernel runs, so that a failed allocation leaves nothing
     half-written. After the last reader of a temporary, its memory is released or reused by a later
@@ -115,7 +115,7 @@ def _partials(steps: Steps) -> list[Storage]:
 def _groups(steps: Steps) -> dict[int, tuple[LibraryCall, ...]]:
     """For the index of each library call, the later calls for other results of the same function.
 
-    A later call runs together with the first call, so the later call has no entry of its own. A
+    A later call runs together with the first call, so it is only in the entry of the first call. A
     write into an operand ends a group.
     """
     found: dict[int, tuple[LibraryCall, ...]] = {}
@@ -141,7 +141,7 @@ def _function_key(call: LibraryCall) -> object:
 
 
 def _allocated_targets(step: Nest | LibraryCall, others: Sequence[LibraryCall]) -> list[Storage]:
-    """The targets that a call of a NumPy function allocates: all if in C order, else none."""
+    """The targets that a NumPy function allocates: all, or none if one is not in C order."""
     if not isinstance(step, LibraryCall) or _function_key(step) is None:
         return []
     targets = [step.target, *(other.target for other in others)]

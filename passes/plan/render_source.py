@@ -264,7 +264,7 @@ class _Writer:
     def serial_loop(self, stmt: For, limits: tuple[str, ...], depth: int) -> Iterator[str]:
         """The lines of a serial loop; if the loop polls, a cancelled kernel ends between two trips.
 
-        A `Leave` also ends the loop over strips of trips.
+        A `Leave` ends both the loop over the trips of a strip and the loop over strips.
         """
         steps, left, head = stmt.poll_every, None, "    " * depth
         trips = stmt.extent.constant
@@ -291,7 +291,7 @@ class _Writer:
             yield from (f"{head}    if not {left}:", f"{head}        break")
 
     def leave(self, stmt: Leave) -> Iterator[str]:
-        """The lines of a `Leave`, which ends the loop around it and the loop over its strips."""
+        """The lines of a `Leave`, which ends the loop around it, with all strips of this loop."""
         value, left = self.value(stmt.value), self.left[-1]
         if left is not None:
             yield f"{left} = {value}"
@@ -494,7 +494,7 @@ FLAGGED_EXTREMES: Final = {MAX.name: ("larger", "&", -1), MIN.name: ("smaller", 
 """For a minimum or maximum of floats: a function of two numbers, a bit operator, and the operator's
 first operand.
 
-The operator combines the bits of all elements, which determine the sign of a zero.
+The operator combines the bits of all elements; the combined bits have the sign of a zero result.
 """
 
 RANK_FUNCTIONS: Final = {MAX.name: ("maximum", "rank_above"), MIN.name: ("minimum", "rank_below")}
@@ -512,7 +512,7 @@ def _combined_element(combine: Primitive, held: str, kind: DType, value: str, dt
 
 
 def _is_flagged(state: State) -> bool:
-    """True if a state has flags for NaN and for the signs of zeros, which its final value needs.
+    """True if a state has flags for NaN and signs of zeros, which decide its final value.
 
     With flags, a step takes a few independent instructions; an exact `maximum` takes a chain of
     six. The cells of a tile are independent of each other, so they use the exact function.
@@ -564,7 +564,8 @@ def _literal(value: Any, dtype: DType) -> str:
 def _start_source(state: State) -> list[str]:
     """The texts of a state's initial values, which are never combined if there is no identity.
 
-    The flags of an extreme start as False and without bits.
+    Of the flags of an extreme, the flag for NaN starts as False, and the bits start as the
+    operator's first operand.
     """
     fold = state.accumulator
     if isinstance(fold, StateFold):

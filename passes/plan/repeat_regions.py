@@ -97,7 +97,7 @@ def _is_simple(node: Node) -> TypeGuard[Op]:
 
 
 def _reads_elsewhere(op: Op, old: Node, same: bool) -> bool:
-    """True if an op reads a storage at other positions than that of the computed element."""
+    """True if an op reads a storage at other positions than that of the element it computes."""
     for child, index in zip(op.operands, op.maps, strict=True):
         here = same and not op.regions and index == identity(op.rank)
         if child is old and not here:

@@ -35,7 +35,7 @@ _STEP_OF_STRIDE: Final[dict[int | None, int]] = {0: 0, 1: 1, -1: 1}
 _KEEP_ORDER: Final = (*PACKS, GATHER, SAVE)
 """Primitives whose results keep NumPy's memory order."""
 MAX_COST_RATIO: Final = 0.8
-"""Another order is chosen if the cost of loops falls to this fraction or less."""
+"""The fraction of the cost of loops to which another order must reduce it to be chosen."""
 LINE_BYTES: Final = 64
 """The number of bytes of a cache line."""
 TYPICAL_LENGTH: Final = 64
@@ -226,9 +226,10 @@ class _Access(NamedTuple):
 
 
 def _moved_bytes(extents: Sequence[Dim], walks: Iterable[_Access]) -> float:
-    """The bytes that loops move if the cheapest loop is innermost.
+    """The number of bytes that loops move if the loop with the lowest cost is innermost.
 
-    With a step of one element whole cache lines are used; a larger step moves a line per iteration.
+    With a step of one element, all bytes of a cache line are used; a larger step moves a line per
+    iteration.
     """
     walks = list(walks)
     loops = [k for k, extent in enumerate(extents) if extent.constant != 1]

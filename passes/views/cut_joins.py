@@ -53,7 +53,7 @@ def cut_joins(program: ViewProgram, context: Context) -> ViewProgram:
 
 
 def _part_counts(program: ViewProgram) -> dict[str, int]:
-    """For each r-tensor, the number of parts of the loops that compute it; 1 without a join."""
+    """For each r-tensor, the number of parts in the loops that compute it; 1 if it has no join."""
     counts: dict[str, int] = {}
     for definition in program.definitions:
         if definition.storage is None:
@@ -114,7 +114,7 @@ def _boxes(
 
 
 def _union(first: Region, second: Region) -> Region | None:
-    """The union of two boxes that are adjacent along one dimension; None for other boxes."""
+    """The union of two boxes that are adjacent along one dimension; None for two other boxes."""
     differ = [d for d, (one, other) in enumerate(zip(first, second, strict=True)) if one != other]
     if len(differ) != 1 or first[differ[0]][1] is not second[differ[0]][0]:
         return None

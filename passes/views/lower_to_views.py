@@ -97,7 +97,7 @@ class _Lowering:
         )
 
     def _nodes(self) -> list[Node]:
-        """All nodes, operands before users, and readers of a version before the next write."""
+        """All nodes; operands come before users, and readers of a version before the next write."""
         if any(isinstance(node, Update) for node in self.stored):
             late = lazy_import(
                 "axiomjit.passes.graph.order_writes"
