@@ -47,10 +47,10 @@ if TYPE_CHECKING:
 
 
 class KernelLibrary(TargetLibrary):
-    """A Numba code library that runs further LLVM passes after the vectoriser."""
+    """A code library of Numba that runs additional LLVM passes after the vectoriser."""
 
     loops_apart = False
-    """True if inner loops become functions, each of which can use all registers.
+    """True if each inner loop becomes a function, which can use all registers.
 
     Otherwise LLVM loads the constants of all loops before the first loop. If these are more
     constants than there are registers, it loads them again in every step of a loop.
@@ -120,7 +120,7 @@ NAMES: dict[str, Any] = {
 }
 """The names of a kernel source, without elementary functions (see `plain_builtins.plain_names`)."""
 CHECKED_NAMES: dict[str, Any] = {**NAMES, **memory_builtins.CHECKED_NAMES}
-"""The names of a kernel source if the kernel checks each access (see `report`)."""
+"""The names of a kernel source if the kernel checks each access (see `plan_ir.Kernel`)."""
 
 TRAITS: Final = Traits()
 """The traits of a kernel without elementary functions, strips or rows."""
@@ -146,7 +146,7 @@ class CompiledKernel:
     compile_ms: float
     """The compile time in milliseconds."""
     checked: bool
-    """True if the argument block has the words of a checked kernel (see `report`)."""
+    """True if the argument block has the words of a checked kernel (see `plan_ir.Kernel`)."""
 
     def __init__(self, library: Any, symbol: str, compile_ms: float, checked: bool) -> None:
         """Wrap the function `symbol` of Numba's code library."""
@@ -179,7 +179,7 @@ def _remedy(source: str) -> str:
 
 
 def _namespace(traits: Traits, checked: bool) -> dict[str, Any]:
-    """The intrinsic of each name in a kernel source, with elementary functions if needed."""
+    """For each name in a kernel source, its intrinsic; elementary functions only if needed."""
     names = CHECKED_NAMES if checked else NAMES
     if not traits.functions:
         return names
@@ -200,7 +200,7 @@ def compile_source(
     """Compile the function `kernel(w, lo, hi)` that `source` defines.
 
     Returns:
-        The kernel, which is not loaded. Several threads may call the function; they compile one
+        The kernel, which is not loaded. Several threads may call `compile_source`; they compile one
         after the other.
 
     Raises:

@@ -87,7 +87,7 @@ class LoadedKernel:
     compile_ms: float
     """The compile time in milliseconds."""
     checked: bool
-    """True if the argument block has the words of a checked kernel (see `report`)."""
+    """True if the argument block has the words of a checked kernel (see `plan_ir.Kernel`)."""
 
     def __init__(self, code: LoadedCode, compile_ms: float, checked: bool) -> None:
         """Take loaded code, and its compile time in milliseconds."""
@@ -182,7 +182,7 @@ class KernelHandle:
         users[number] = weakref.ref(user, lambda _: users.pop(number, None))
 
     def last_use(self) -> int:
-        """The number of the last use; native uses since the last query count as a use now."""
+        """The number of the last use; native uses since the last query count as one use now."""
         users = [reference() for reference in list(self._users.values())]
         hits = {id(user): user.hits_natively[0] for user in users if user is not None}
         if any(self._hits.get(number, found) != found for number, found in hits.items()):
@@ -204,7 +204,7 @@ class KernelHandle:
 
 
 def _no_kernel() -> None:
-    """Return None; the value of `dropped` before the first drop."""
+    """Return None; `dropped` is this function before the kernel is dropped first."""
 
 
 def load_all(handles: Sequence[KernelHandle]) -> list[LoadedKernel]:
@@ -378,12 +378,13 @@ class KernelCache:
     def get(self, kernel: Kernel) -> LoadedKernel:
         """The loaded kernel; simultaneous requests for the same key wait for one compilation.
 
-        If a signal handler requests the kernel that its own thread is compiling, it compiles the
-        kernel, too.
+        If a signal handler requests the kernel that its own thread is compiling, the handler
+        compiles the kernel, too.
 
         Raises:
             CompileError: Numba refused the source; the next call tries again.
-            NotNowError: the kernel is not loaded, and this thread cannot load it or does not wait.
+            NotNowError: the kernel is not loaded, and this thread cannot load it or does not wait
+                for another thread.
         """
         return self.handle(kernel).get()
 

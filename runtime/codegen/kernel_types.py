@@ -44,7 +44,7 @@ from axiomjit.runtime.codegen.llvm_functions import target_of
 
 
 class HalfType(types.Type):
-    """float16, which kernels store, select and cast; Numba's type has no form on CPUs."""
+    """The type float16, which kernels store, select and cast; Numba's type is not for CPUs."""
 
     def __init__(self) -> None:
         super().__init__(name="Half")
@@ -122,7 +122,7 @@ class BufferType(types.Type):
 
 
 class CheckedBufferType(BufferType):
-    """The type of a buffer with its bounds: first element and end, counted from the pointer."""
+    """The type of a buffer with its bounds (first element and end), counted from the pointer."""
 
     prefix = "CheckedBuffer"
 
@@ -208,7 +208,9 @@ SMALLEST: Final = 113 << 23
 TOO_LARGE: Final = 143 << 23
 """The bits of 2**16 as float32: the first number that rounds to infinity."""
 HALF_BITS: Final = 126 << 23
-"""The bits of 0.5; from 0.5 to 1, float32 has the spacing of subnormal float16 numbers."""
+"""The bits of 0.5; between 0.5 and 1, float32 numbers are as far apart as subnormal float16
+numbers.
+"""
 
 
 def narrowed(builder: Any, value: Any) -> Any:

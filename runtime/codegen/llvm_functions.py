@@ -2,17 +2,17 @@
 
 Functions that loops inline are generated once per target, in modules that are linked. Recipes are
 linked before LLVM's passes run. Steps of recipes are linked after loops have become vector loops;
-only the forms that these loops call are linked. So the module of a kernel does not contain
-functions that it does not use.
+only the forms that these loops call are linked. So the module of a kernel contains only functions
+that it uses.
 
 Library functions are compiled once per target. A kernel's module declares only the scalar form of
 an elementary function. An attribute of the declaration names the vector forms (LLVM's vector
 function ABI), which vectorised loops call.
 
 `TargetContext` is Numba's code generation for the target; its libraries become object files and are
-not loaded. LLVM adds calls of functions for operations that a CPU lacks. Such a function may not
-exist, and calling it would jump to address 0. Hence the calls of machine code are checked before
-the code is loaded.
+not loaded. LLVM adds calls of functions for operations that a CPU lacks. Some of these functions do
+not exist, and calling one of them would jump to address 0. Hence the calls in machine code are
+checked before the code is loaded.
 
 Some steps of recipes, such as lookups in registers, are vector instructions on some CPUs.
 `Arithmetic` computes each step by basic operations, with the same bits as the instruction. LLVM
@@ -252,7 +252,7 @@ def define_step(module: Any, names: Sequence[str], write: Callable[[Any], None])
 
 
 def copy_of(target: Target, name: str) -> Any:
-    """A copy of the module that defines a function, for linking; None if it is not linked."""
+    """A copy, for linking, of the module that defines a function; None if no module does."""
     linked = _LINKED.get((target, name))
     return None if linked is None else linked.module.clone()
 
@@ -434,7 +434,7 @@ def _integers(kind: Any) -> Any:
 
 
 def _log_limits(builder: Any, x: Any, result: Any) -> Any:
-    """Emit `vfixupimm`, which replaces the result for some classes of x."""
+    """Emit `vfixupimm`, which replaces `result` in lanes where x is of some classes of numbers."""
     table = ir.Constant(_integers(x.type), LOGARITHM_LIMITS)
     return _instruction(builder, "fixupimm", x.type, result, x, table, INT(0))
 
@@ -456,7 +456,7 @@ EMISSIONS: dict[str, Callable[..., Any]] = {
     "scaled": _scaled,
     "log_limits": _log_limits,
 }
-"""For each step, the function of a builder, vectors and Python numbers that emits it."""
+"""For each step, the function that emits it, given a builder, vectors and Python numbers."""
 
 
 def instruction(name: str, numbers: Sequence[float]) -> Instruction:

@@ -183,7 +183,7 @@ class _Writer:
                     raise _refused(stmt, "is no statement of kernels")
 
     def assigned(self, name: str, value: Value, scope: Scope) -> Value:
-        """The value to assign to a name, whose type must not change."""
+        """The value to assign to a name; its type must be the type that the name has."""
         if name in scope and scope[name].type != value.type:
             raise TypeError(f"{name} is {scope[name].type} and becomes {value.type}")
         return Value(value.type, value.llvm)
@@ -439,7 +439,7 @@ def _names(targets: Sequence[ast.expr]) -> list[str]:
 
 
 def _carried(body: Sequence[ast.stmt], scope: Scope) -> list[str]:
-    """The names of the scope that the statements assign, in the order of the statements."""
+    """The names in `scope` that the statements assign, in the order of the statements."""
     found: dict[str, None] = {}
     left = [*reversed(body)]
     while left:

@@ -209,7 +209,7 @@ def drain_mul(t: PlainBuffer, q: int) -> Any:
 
 
 def push_lanes_mul(t: PlainBuffer, q: int, s: PlainBuffer, width: int) -> int:
-    """Call `push_mul` for each of the first `width` cells of a tile; return the new number."""
+    """Call `push_mul` for the first `width` cells of a tile; return the new number of blocks."""
     for lane in range(width):
         _push_cell(t, q, load(s, lane), lane, width, np.multiply)
     return q + 1
@@ -321,7 +321,7 @@ UFUNCS: Final = {name: one for name, one in vars(np).items() if isinstance(one, 
 
 
 def _reader(parameters: Sequence[KernelWord], kind: str) -> Callable[[Sequence[Any], int], Any]:
-    """The function that reads a parameter, which must have this kind."""
+    """The function that reads a parameter of this kind, and refuses other parameters."""
 
     def read(w: Sequence[Any], k: int) -> Any:
         if parameters[k].kind != kind:

@@ -49,8 +49,8 @@ PRODUCT = TreeCombine(
 def _called(module: Any, name: str, element: Any, body: TreeBody, joint: Joint, lanes: bool) -> Any:
     """Return the function `name(tree, count, state)` for calls in a module.
 
-    With `lanes`, the function also takes the number of lanes. Without lanes, its loops have few
-    steps, and LLVM is told not to unroll them.
+    With `lanes`, the function also takes the number of lanes. Without lanes, the loops of the
+    function have few steps, and LLVM is told not to unroll them.
     """
     cells = element.as_pointer()
     kinds = [cells, WORD, cells, *([WORD] if lanes else [])]

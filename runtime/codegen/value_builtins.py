@@ -1,7 +1,7 @@
 """The intrinsics of operations on numbers, with a rule for each kind of dtype.
 
-All operands have the same dtype. The result has this dtype, too, unless a table gives another.
-`axiomjit.runtime.codegen.plain_builtins` has the same operations in plain Python.
+All operands have the same dtype. The result has the dtype of the operands, too, unless a table
+gives another. `axiomjit.runtime.codegen.plain_builtins` has the same operations in plain Python.
 
 Division rounds down, and remainders are NumPy's. For integers, x // 0 and x % 0 are 0, and the
 smallest integer divided by -1 is itself. Integers are divided without a branch, as floats that hold
@@ -388,7 +388,7 @@ def _by_double_twice(builder: Any, args: list[Any]) -> tuple[Any, Any]:
     The error of the first quotient is less than 2**13. The remainder of the first division is
     divided again, and this second quotient is rounded to the nearest integer. The last remainder is
     at most half the divisor, up to a relative error of 2**-38. The smallest integer divided by -1
-    wraps.
+    is itself, since the quotient wraps around.
     """
     a, b = args
     double = ir.DoubleType()

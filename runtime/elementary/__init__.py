@@ -10,13 +10,13 @@ To add a function:
 1. Write the recipe `f(m, x)` beside its family, over operations of `m` and Python's operators:
    no branch, no table in memory except tables of `lookup`, float32 and float64 by `m.code`. Other
    recipes may be called.
-2. Fit its polynomial: add a `Target` to `tools/elementary/coefficients.py`, then run
+2. Fit the polynomial of the recipe: add a `Target` to `tools/elementary/coefficients.py`, then run
    `python -m tools.elementary.coefficients`, which writes `tables.py`.
-3. Put it into `functions.RECIPES`, its row into `axiomjit/graph/primitives.py` (`_elementary`), and
-   for complex numbers, where NumPy has them, a recipe into `complex_functions.py` or a rule into
-   `runtime/codegen/emitters.py`.
-4. Name its range and reference in `tools/elementary/accuracy_cases.py`, which the tests sample. The
-   row of a ufunc of NumPy also makes the function available for arrays and tensors;
+3. Put the recipe into `functions.RECIPES`, a row for the function into
+   `axiomjit/graph/primitives.py` (`_elementary`), and for complex numbers, where NumPy has them, a
+   recipe into `complex_functions.py` or a rule into `runtime/codegen/emitters.py`.
+4. Add its range and its reference to `tools/elementary/accuracy_cases.py`, of which the tests draw
+   samples. The row of a ufunc of NumPy also makes the function available for arrays and tensors;
    `axiomjit/graph/powers.py` has functions that NumPy lacks.
 
 The tests of rows then compare kernels, plain source and NumPy at special values.

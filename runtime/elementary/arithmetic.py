@@ -29,7 +29,9 @@ LN2 = {
     "f4": (0.693145751953125, 1.428606765330187e-06),
     "f8": (0.6931471805598903, 5.497923018708371e-14),
 }
-"""log(2) as a sum of two floats; the first has 16 or 42 bits, so its product with k is exact."""
+"""The number log(2) as a sum of two floats; the first one has 16 or 42 bits, so that its product
+with k is exact.
+"""
 LOG2_OF_E: ByPrecision = {
     "f4": (1.4426950216293335, 1.925963033500011e-08),
     "f8": (1.4426950408889634, 2.0355273740931033e-17),
@@ -170,7 +172,8 @@ class Arithmetic(ABC):
         """Round x * factor to the nearest integer, and return it as a float and as an integer.
 
         Both results are correct if the integer is below 2**21 (float32) or 2**50 (float64), and
-        undefined otherwise. Adding 1.5 * 2**mantissa leaves the integer in the last bits.
+        undefined otherwise. The method adds 1.5 * 2**mantissa, so that the last bits of the sum are
+        the integer.
         """
         magic = 1.5 * 2.0**self.mantissa
         shifted = self.fma(x, factor, magic)
@@ -204,7 +207,7 @@ class Arithmetic(ABC):
         return self.select(x < low, low, x)
 
     def within(self, x: Numeric, low: float, high: float) -> Numeric:
-        """Return x, limited to bounds beyond which its power is 0 or infinite; NaN remains NaN.
+        """Return x, limited to bounds beyond which base**x is 0 or infinite; NaN remains NaN.
 
         As basic operations, `reduced` and `scaled` accept only numbers of limited size. Their
         vector instructions accept any number, so an arithmetic with these instructions does not
@@ -264,7 +267,7 @@ class Arithmetic(ABC):
 
 
 COUNT = 32
-"""The number of pieces, which is the number of float32 that an AVX-512 instruction looks up."""
+"""The number of pieces: as many float32 numbers as an AVX-512 instruction can look up."""
 
 
 class Pieces(NamedTuple):
@@ -278,11 +281,11 @@ class Pieces(NamedTuple):
     """The value of |x| beyond which f is 1."""
     degree: int
     bits: int | None = None
-    """If all pieces have the same width, the width is 2**-bits."""
+    """If all pieces have the same width, it is 2**-bits; None for other divisions."""
 
 
 OF_TANH = Pieces("tanh", 2.56, 2.0**23 - 8, 225 / 256, 9.02, 5)
-"""Sixteen pieces have the width 25/128; all other pieces are twice as wide."""
+"""The pieces of tanh: sixteen have the width 25/128, and all other pieces are twice as wide."""
 OF_ERF = Pieces("erf", 1.0, 1.5 * 2.0**20, 15 / 16, 3.93, 4, 3)
 
 

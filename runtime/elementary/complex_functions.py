@@ -94,7 +94,9 @@ def _near_1(m: Arithmetic, x: Numeric, y: Numeric) -> tuple[Numeric, Numeric, Nu
 
 
 def log(m: Arithmetic, of: RealFunction, x: Numeric, y: Numeric) -> RealParts:
-    """Half the logarithm of x**2 + y**2, with rounding errors corrected, and the angle."""
+    """Half the logarithm of x**2 + y**2, with rounding errors corrected, and the angle of (x,
+    y).
+    """
     a, b, exponent = _near_1(m, x, y)
     square, other = a * a, b * b
     total = square + other

@@ -60,15 +60,16 @@ infinite."""
 NEAR = 0.45
 """The bound of |x| below which exp(x) - 1 in float64 is a polynomial of x, with k = 0."""
 ROUNDING_SHIFT = 0.085
-"""log2(3/2) - 1/2: subtracted from x / log(2) before rounding, so that e**r is from 3/4 to 3/2.
+"""The number log2(3/2) - 1/2, which is subtracted from x / log(2) before rounding, so that e**r is
+from 3/4 to 3/2.
 
-Then r and e**r - 1 are below 1/2, and e**r - 1 is above -1/4: the units of their last places are
+Hence r and e**r - 1 are below 1/2, and e**r - 1 is above -1/4, so that their rounding errors are
 small.
 """
 PRECISE_SHIFT = 0.0849625
 """`ROUNDING_SHIFT` with more digits, so that e**r - 1 is always below 1/2.
 
-From 1/2 on, floats are twice as far apart.
+Floats from 1/2 on are twice as far apart as floats below 1/2.
 """
 SINH_REACH = {"f4": 89.7, "f8": 710.8}
 """The bound of |x| beyond which sinh and cosh are infinite; at the bound, half their value is
@@ -196,7 +197,7 @@ def tanh(m: Arithmetic, x: Numeric) -> Numeric:
 AT_3 = (0.783130036418581, 5.420516985876799e-19)
 """The value of p at t = 0, which is exp(9) erfc(3) 35 / 8, as a sum of two floats."""
 RISE = 9 / 8
-"""The slope of the denominator, near 2 / sqrt(pi), so that p is flat at x = 0."""
+"""The slope of the denominator; it is near 2 / sqrt(pi), so that p is flat at x = 0."""
 COUNT = PARTS = 32
 """The number of pieces, and the number of powers of 2**(1/32) from 1 to 2."""
 DEGREE = 5
@@ -204,7 +205,7 @@ DEGREE = 5
 LAST = {"f4": 10.1, "f8": 28.0}
 """For each precision, the number from which on erfc is 0."""
 STEP = (0.02166748046875, -6.631076303165173e-06)
-"""log(2) / PARTS as a sum of two floats; the first float has 11 bits."""
+"""The number log(2) / PARTS as a sum of two floats; the first float has 11 bits."""
 LOW = -122.0
 """The exponent of a power of 2 below which the result is less than 2**-126, and so subnormal."""
 UNITS = 2.0**23

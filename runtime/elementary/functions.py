@@ -43,7 +43,7 @@ _EXACT = {code: NumpyArithmetic(code) for code in ("f4", "f8")}
 
 @lru_cache(maxsize=4096)
 def _of_complex(name: str, data: bytes) -> Any:
-    """The result of a complex function, for a number given as bytes; cached, as it is slow."""
+    """The result of a complex function for a number given as bytes; it is cached, as it is slow."""
     z = np.frombuffer(data, f"c{len(data)}")
     exact = _EXACT[f"f{len(data) // 2}"]
 

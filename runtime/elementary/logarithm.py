@@ -92,7 +92,7 @@ def terms(
 ) -> tuple[Numeric, Numeric]:
     """Return exponent * log(2) - log(c) + log(1 + r) - r log(e) as a sum of two floats.
 
-    Here c is the factor for x. The caller adds r log(e), the largest term near 1.
+    Here c is the factor for x. The caller adds r log(e), which is the largest term if x is near 1.
     """
     two, two_low = base.of_two[m.code]
     whole = m.fma(exponent, two, m.looked_up(base.name, base.high[m.code], x))
@@ -176,7 +176,7 @@ def log1p(m: Arithmetic, x: Numeric) -> Numeric:
 
 
 def log2_1p(m: Arithmetic, x: Numeric) -> Numeric:
-    """The value log2(1 + x) for finite x >= 0; only in float64 is this method accurate enough."""
+    """The value log2(1 + x) for finite x >= 0; the method is accurate enough only in float64."""
     whole, rest, r = _of_one_more(m, TWO, x)
     return whole + m.fma(r, TWO.of_e[m.code][0], rest)
 

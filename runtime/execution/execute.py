@@ -178,7 +178,7 @@ class PlanForm(PlanMemory):
 
 
 class BoundPlan:
-    """A plan bound to lengths; a run only fills in addresses and calls kernels and libraries."""
+    """A plan bound to lengths; its run only fills in addresses and calls kernels and libraries."""
 
     __slots__ = ("_otherwise", "actions", "form", "handles", "lengths")
 
@@ -245,7 +245,7 @@ class BoundPlan:
     def run(
         self, arguments: Sequence[object], given: Sequence[object] | None = None
     ) -> Sequence[Array]:
-        """The results for these arguments, which are arrays of the bound lengths or numbers.
+        """The results for these arguments, which are numbers, or arrays with the bound lengths.
 
         `given` are the arguments before conversion; new values of written arguments are copied back
         to them.
@@ -288,7 +288,7 @@ class BoundPlan:
     ) -> NativePlan | None:
         """The native plan of a call; None if the plan cannot run natively.
 
-        A plan can run natively if it has a kernel for one thread, or library calls, and if its
+        A plan can run natively if it has library calls or a kernel that one thread runs, and if its
         results are new arrays, views of new arrays, or arguments. The native plan calls Python to
         make large arrays, and to run kernels that threads share. Checked kernels run in Python,
         which reads their report. Guards check that written arguments are writable and share no
@@ -296,10 +296,12 @@ class BoundPlan:
 
         Args:
             count: The number of results of the call; further results are lengths.
-            form: The bits for the container of results; None if a function builds the return value.
+            form: The `form` of the native plan, which describes the container of results; None if a
+                function builds the return value.
             live: The buffers whose arrays exist already, because steps ran before this call.
             of_arguments: The numbers of the results that are arguments or views of arguments.
-            examples: The arguments of a call that returns all results, unchanged and in order.
+            examples: The arguments of this call, if it returns all results of the plan, unchanged
+                and in order; else None.
             kind: The class of the container of results; None for a single array.
             finish: A function that builds the return value from the arrays of results, if `form` is
                 None.

@@ -1,7 +1,7 @@
 """Library calls as steps of plans, and the limits of the threads of libraries.
 
-A library that computes matrix products has threads of its own. A plan calls the library only
-between parallel sections, so that its threads do not run at the same time as our workers.
+A library that computes matrix products has threads of its own. A plan calls such a library only
+between parallel sections, so that the library's threads do not run at the same time as our workers.
 `threads(n)` and `AXIOMJIT_NUM_THREADS` limit the library, too, if `threadpoolctl` can be imported.
 A library has one limit per process. While several calls have a limit, the smallest limit holds for
 all.
@@ -281,7 +281,7 @@ class Making(BoundStep):
 def _within_limits(
     function: Callable[..., Any], shapes: Sequence[tuple[int, ...]]
 ) -> Callable[..., Any]:
-    """The function; for large arrays, its calls use only the threads that the caller may use."""
+    """The function, changed for large arrays to use only as many threads as the caller may use."""
     unknown = any(isinstance(n, Dim) for shape in shapes for n in shape)
     large = unknown or any(math.prod(shape) > SMALL for shape in shapes)
     return partial(_with_thread_limits, function) if large else function
@@ -344,7 +344,7 @@ def is_limited() -> bool:
 
 @lru_cache(maxsize=1)
 def _libraries() -> tuple[Any, ...]:
-    """The controllers of loaded libraries, with `get_num_threads` and `set_num_threads`."""
+    """The objects, with `get_num_threads` and `set_num_threads`, that control loaded libraries."""
     try:
         from threadpoolctl import ThreadpoolController
     except ImportError:

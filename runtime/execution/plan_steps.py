@@ -54,7 +54,7 @@ WATCHED_WORK: Final = 2**27
 50 ms.
 """
 FIRST_WORK: Final = 40_000_000
-"""The work, in additions, of the first uninterrupted call, about 1 ms; see `ChunkSize`."""
+"""The work, in additions, of the first uninterrupted call (about 1 ms); `ChunkSize` adjusts it."""
 MAX_WORD: Final = 2**63 - 1
 _WORD_BYTES: Final = ctypes.sizeof(ctypes.c_int64)
 _count_run: Final = counter("kernels_run")
@@ -240,14 +240,14 @@ class Checking(BoundStep):
         choice.check({**self._lengths, choice.symbol: int(self._count.of(arrays)[()])})
 
     def emit(self, native: NativeWriter) -> bool:
-        """Write checks of the number's range, if its guards are comparisons with other lengths."""
+        """Write checks of the truth's range, if its guards are comparisons with other lengths."""
         choice = self._form.step.choice
         ranges = [choice.range_by(guard, self._lengths) for guard in choice.guards]
         return all(pair is not None and native.expect(self._count, *pair) for pair in ranges)
 
 
 class WritingBack(StepForm, BoundStep):
-    """The step that copies the new value of a converted argument back; equal for all lengths."""
+    """The step that copies the new value of a converted argument back, the same for all lengths."""
 
     __slots__ = ("_step",)
 
@@ -286,7 +286,7 @@ class GivingResults(BoundStep):
         return [window.of(arrays) for window in self._windows]
 
     def emit(self, native: NativeWriter) -> bool:
-        """Write the slots of the results, after instructions that make views."""
+        """Write the slots of the results, after instructions that make the views among them."""
         return native.give(self._names, self._windows)
 
 

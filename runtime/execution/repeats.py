@@ -221,7 +221,7 @@ class Body:
     def __init__(
         self, form: PlanForm, lengths: Mapping[Symbol, int], index: Symbol | None, gives: bool
     ) -> None:
-        """Take the form, which is bound later; with `gives`, the body returns all its results."""
+        """Store the form, which is bound later; with `gives`, a run returns all its results."""
         self._form, self._lengths, self._index = form, dict(lengths), index
         self._gives = gives
         self._bound: BoundPlan | None = None
@@ -234,7 +234,7 @@ class Body:
         return partial(self._run if self._index is None else self._run_at, *seen)
 
     def _run(self, *given: Any) -> Any:
-        """Run the body without the last value, the trip, on which no length depends."""
+        """Run the body on all values except the last one, the trip, on which no length depends."""
         if self._entry is None:
             return self._slow(*given[:-1])
         return self._entry(*given[:-1])

@@ -6,11 +6,11 @@ that is set while the array is made (NEP 49). New memory can cost as much time a
 since the system clears each page at the first access to the page.
 
 The handler is machine code, since NumPy also calls it while Python ends. The code calls no function
-by name, so that it can be stored on disk. A block has one of eight sizes for each power of two and
-is aligned to 64 bytes; behind it are the address from malloc and the number of its size. A free
-block begins with the address of the next free block of its size. The state of the allocator has a
-lock, the number of kept bytes and its limit, the numbers of recycled and of new blocks, the
-addresses of malloc, free and madvise, and a list of free blocks for each size.
+by name, so that it can be stored on disk. A block is aligned to 64 bytes and has one of eight sizes
+for each power of two. Behind the block are the address that malloc returned and the number of the
+size. A free block begins with the address of the next free block of its size. The state of the
+allocator has a lock, the number of kept bytes and its limit, the numbers of recycled and of new
+blocks, the addresses of malloc, free and madvise, and a list of free blocks for each size.
 
 All allocations of the runtime look up `empty` and `block` in this module at each call, so that
 tests can replace them by an allocator that ends every buffer at a protected page.
@@ -314,10 +314,10 @@ def reused(array: Array, shape: Sequence[int], dtype: np.dtype[Any]) -> Array:
 
 
 def span(shape: Sequence[int], strides: Sequence[int], size: int = 1) -> tuple[int, int]:
-    """The lowest offset of an element from the first element, and the highest end.
+    """The lowest offset of an element from the first element, and the highest end of an element.
 
-    Both are in the unit of the strides; `size` is the size of an element in this unit. Both are 0
-    if there are no elements.
+    Both numbers are in the unit of the strides; `size` is the size of an element in this unit. Both
+    are 0 if there are no elements.
     """
     if 0 in shape:
         return 0, 0

@@ -303,8 +303,8 @@ class Store(Instruction):
     """Store an object into a value of the vector by a C function of target, key and object.
 
     The object is the result at `slot`, as a NumPy scalar if it has no dimensions. If `slot` is -1,
-    the object is the value of the vector with this `number`. The setter of a list keeps the
-    reference to the object.
+    the object is the value of the vector with this `number`. A list's setter takes over the
+    reference to the object; other setters do not.
     """
 
     setter: str
@@ -413,7 +413,7 @@ class NativePlan(Record):
 def answer(e: EntryBuilder, missed: str) -> None:
     """Emit code that calls the table's Python function or runs the instructions of its plan.
 
-    If the plan does not fit the call, the code at `missed` follows.
+    If the plan does not fit the call, the code at `missed` runs next.
     """
     hits = e.head("hits")
     e.store(e.add(e.load(hits), 1), hits)

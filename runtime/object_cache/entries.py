@@ -12,7 +12,7 @@ Most files are linked here, without LLVM, whose import and start take 30 ms. The
 LLVM writes for code in memory (large code model, x86-64) need little linking: sections are placed
 one after another, and absolute addresses are filled in. LLVM's linker links the other files, for
 instance files with jump tables. In LLVM's linker, each kernel is a separate library, so that equal
-names do not collide. A missing name is an error in both linkers, never a call of address 0. The
+names do not collide. In both linkers, a missing name is an error, never a call of address 0. The
 functions that an entry may call are checked when the entry is read.
 """
 
@@ -62,7 +62,7 @@ class Section(NamedTuple):
 
 
 class Symbol(NamedTuple):
-    """A symbol of an object file: `place` is its offset in its section, section 0 is undefined."""
+    """A symbol of an object file, at the offset `place` in a section; undefined in section 0."""
 
     name: str
     section: int
@@ -439,7 +439,7 @@ def _layout(files: Sequence[ObjectFile]) -> tuple[dict[Place, int], int, int]:
 def _global_symbols(
     files: Sequence[ObjectFile], places: Mapping[Place, int], base: int
 ) -> dict[str, int]:
-    """The addresses of the symbols that files share; the first definition of a name holds."""
+    """The addresses of the symbols that files share; the first definition of a name is used."""
     found: dict[str, int] = {}
     for number, file in enumerate(files):
         for symbol in file.symbols:

@@ -1,7 +1,7 @@
 """The builder of the runtime's LLVM text.
 
-Values are 64-bit integers, and so are addresses until they are used. Variables are stack memory,
-which LLVM's passes turn into registers.
+Values are 64-bit integers; addresses are such integers, too, until memory is accessed. Variables
+are stack memory, which LLVM's passes turn into registers.
 """
 
 from __future__ import annotations

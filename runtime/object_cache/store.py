@@ -18,8 +18,7 @@ the kernel's own key (its source and words), its traits, the target with all its
 versions of Numba and llvmlite, Numba's settings, and the code of axiomjit that turns a source into
 machine code. A change of one of these inputs gives another key, so that no file is ever out of
 date. The record of a target is on disk too, since LLVM takes 30 ms to describe this processor. The
-key of a record depends on the processor's answers to LLVM's queries where the key of a kernel
-depends on the kernel.
+key of a record depends on the processor's answers to LLVM's queries, and not on a kernel.
 """
 
 from __future__ import annotations
@@ -89,9 +88,9 @@ def numba_settings() -> list[tuple[str, str]]:
 def maker_digest() -> str | None:
     """A digest of our code that makes machine code, and of the versions of Numba and LLVM.
 
-    Our files are hashed as Python does for byte code, since SHA-256 of all files would take 2 ms in
-    each process. The digest is None if our code cannot be read, as in an archive, or if Numba or
-    llvmlite is not installed.
+    Our files are hashed with the hash that Python uses for byte code, since SHA-256 of all files
+    would take 2 ms in each process. The digest is None if our code cannot be read, as in an
+    archive, or if Numba or llvmlite is not installed.
     """
     try:
         sources = [source_hash(_content(path)) for path in maker_files()]
@@ -162,7 +161,9 @@ _XGETBV_CODE: Final = bytes.fromhex(
     "0f01d0"  # xgetbv
     "c3"  # ret
 )
-"""The instructions that read which registers the system saves; the lower half is used."""
+"""The instructions that read which registers the system saves; the lower half of the result is
+used.
+"""
 _ALL_WORDS: Final = (1, 1, 1, 1)
 _LEAVES: Final = (
     (0, 0, _ALL_WORDS),
@@ -264,7 +265,7 @@ TEMPORARY_DIGITS: Final = 16
 STALE_SECONDS: Final = 3600
 """The age at which a temporary file is removed, and the shortest time between recorded uses."""
 PROCESSES_PER_COUNT: Final = 32
-"""One process in this number adds up the sizes of all files when it first writes a file."""
+"""One of this number of processes adds up the sizes of all files when it first writes a file."""
 TRIM_FRACTION: Final = 0.8
 """The fraction of the size limit down to which files are dropped."""
 ROOT: Final = 0
@@ -493,7 +494,7 @@ class ObjectStore:
         """The reason why files are no longer written; None if files are written."""
 
     def folders(self) -> list[Directory]:
-        """The user's own folder and the shared folder, as far as the settings have them."""
+        """The user's own folder and the shared folder, if the settings have them."""
         settings = config.cache_dir, config.cache_shared, config.cache_mb
         if settings != self._settings:
             path = own_path() if config.cache_mb > 0 else None
@@ -591,7 +592,7 @@ MACHINE: Final = {"opt": 2, "codemodel": "jitdefault", "jit": True}
 
 
 def cached_code(text: str, symbol: str) -> LoadedCode:
-    """The machine code of a text, and the address of its function `symbol`; never unloaded.
+    """The machine code of a text, with the address of its function `symbol`; it is never unloaded.
 
     Raises:
         ImportError: llvmlite is not installed.
