@@ -261,7 +261,7 @@ class LoopAppends:
         ends: tuple[Any, Any, Any] | None,
         has_condition: bool,
     ) -> None:
-        """Take a loop over a range with these ends; None for other loops."""
+        """Take the facts about a loop; `ends` is None unless the loop is over a range."""
         self.is_known = False
         """True if each trip of the loop is to be traced separately in case its items depend on no
         argument.
@@ -312,7 +312,7 @@ class LoopAppends:
         return tuple(fork.join(late.trace_cond(truth, *fork.sides, values, may_be_unbound=loose)))
 
     def _number(self, index: Any) -> Dim | None:
-        """The number of a trip."""
+        """The number of a trip, counted from 0; None if it is not known."""
         if self._ends is None or _is_computed(index):
             return None
         start, _, step = self._ends

@@ -45,11 +45,11 @@ _KNOWN_WRITE: Final = (
 
 
 _OPERANDS: Final = {"reduce": 1, "accumulate": 1, "reduceat": 2}
-"""The number of operands, before the options, of methods of ufuncs that fold."""
+"""For each method of ufuncs that folds, the number of operands before the options."""
 
 
 def call_numpy(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """The result of a function or ufunc, whose lists may contain traced arrays."""
+    """The result of a function or ufunc called with lists that may contain traced arrays."""
     traced = first_traced([args, list(kwargs.values())])
     if traced is not None:
         if type(function) is np.ufunc:
@@ -60,7 +60,7 @@ def call_numpy(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> An
 
 
 def call_ufunc(ufunc: Any, method: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """The result of a method of a ufunc, whose lists may contain traced arrays."""
+    """The result of a method of a ufunc called with lists that may contain traced arrays."""
     traced = first_traced([args, list(kwargs.values())])
     if traced is None:
         if method == "at" and isinstance(args[0], np.ndarray) and not args[0].flags.writeable:
@@ -79,7 +79,7 @@ def call_ufunc(ufunc: Any, method: str, args: Sequence[Any], kwargs: dict[str, A
 
 
 def traced_array(array: np.ndarray) -> Any:
-    """A new traced array with the values of a known one."""
+    """A new traced array with the values of a known array."""
     return new_array(FUNCTIONS[np.copy](as_node(array, "a new array")))
 
 
@@ -96,7 +96,7 @@ def item_of_indexed(owner: Any, key: Any) -> Any:
 class KnownArrays:
     """Arrays of known values that the function has made, with the line that made each of them.
 
-    An array of known values cannot hold traced ones. If traced values are written into such an
+    An array of known values cannot hold traced values. If traced values are written into such an
     array, the function is traced again, and all arrays that the array's line makes are then traced
     arrays.
     """

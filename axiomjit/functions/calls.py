@@ -1,4 +1,4 @@
-"""Calls in a traced function: functions of the user are traced, too; others must be pure."""
+"""Calls in a traced function; functions of the user are traced, too, and others must be known."""
 
 from __future__ import annotations
 
@@ -115,7 +115,9 @@ class Calls(Operators):
         self.made_lists: list[tuple[list[Any], Any]] = []
         """The lists of comprehensions that are being made, innermost last, each with its region."""
         self.made_generators: dict[int, Any] = {}
-        """The random generators that the function made with a seed; equal in every call."""
+        """The random generators that the function made with a seed; they are equal in every
+        call.
+        """
 
     def end(self) -> None:
         """Drop references to copies and arrays, since they may refer to objects of the user."""

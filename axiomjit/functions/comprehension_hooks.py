@@ -145,7 +145,7 @@ class _Comprehension(Counted):
         self._made = made
 
     def appends_in(self, calls: LibraryCalls, lists: Sequence[Any] = ()) -> Any:
-        """The appends of the trips, as for other loops."""
+        """The record of the appends in the trips, made as for other loops."""
         return super().appends_in(calls, (*lists, self._made))
 
 

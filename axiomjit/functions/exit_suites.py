@@ -115,7 +115,7 @@ class Suites:
     # Text
 
     def compiled(self, statements: Sequence[Any], at: str) -> list[ast.stmt]:
-        """The statements of the compiled loop; an exit stores its number in `at`, and ends it."""
+        """The statements of the compiled loop; exits store their number in `at` and end it."""
         made: list[ast.stmt] = []
         for node in statements:
             sides = self._sides.get(id(node))

@@ -39,9 +39,9 @@ class Loop(Record):
     """A loop whose trips a compiled function can run.
 
     `function` takes the first index and the end of the range, if the loop is `counted`, and then
-    the values of `names`. It returns the number of the exit (0 for the end of the loop), the index
-    of its last trip (True for a loop without index if it ran more than one trip), and the values of
-    `results`.
+    the values of `names`. `function` returns the number of the exit (0 for the end of the loop),
+    the index of its last trip (True for a loop without index if it ran more than one trip), and the
+    values of `results`.
     """
 
     line: int

@@ -148,7 +148,8 @@ class FunctionHooks:
     def import_(self, name: str, names: tuple[str, ...] | None, level: int) -> Any:
         """The result of an `import` statement: a loaded module, or a tuple of its values.
 
-        `names` is None for the outermost module, empty for the module itself.
+        `names` is None if the result is the outermost package, and empty if it is the module
+        itself.
         """
         package = self._space.get("__package__") if level else None
         full = _absolute(name, str(package or ""), level)

@@ -56,8 +56,8 @@ class Instrumented:
 def instrumented(function: FunctionType) -> Instrumented:
     """Return the instrumented code of a function; each code object is rewritten only once.
 
-    Raises `NotInstrumentedError` if no source text compiles to the function's code, or if hooks
-    cannot follow one of its statements.
+    Raises `NotInstrumentedError` if no source text compiles to the function's code, or if the
+    function has a statement that hooks cannot trace.
     """
     code = function.__code__
     known = _templates.get(id(code))

@@ -114,10 +114,10 @@ class CallKind(Record):
     asks_entries: tuple[str, ...] = ALL
     """Special methods that a call may run on objects inside the arguments."""
     hook: tuple[str, ...] = ()
-    """The equivalent hook, and its first arguments."""
+    """The name of the equivalent hook, and its first arguments; empty if there is no such hook."""
     depends: Callable[[CallKind, Sequence[Any], Kwargs], CallKind] | None = None
-    """A function of this kind and the arguments of a call that returns the kind of the call; None
-    if the kind is the same for all arguments.
+    """A function that returns the kind of a call, given this kind and the arguments of the call;
+    None if the kind does not depend on arguments.
     """
 
     def with_arguments(self, args: Sequence[Any], kwargs: Kwargs) -> CallKind:
@@ -147,7 +147,7 @@ def kind_of_call(callee: Any, own: str = "") -> CallKind:
 
     Args:
         callee: The callable object.
-        own: The package of the function that is followed, whose code is the user's.
+        own: The package of the traced function, whose code counts as the user's.
     """
     kind = type(callee)
     if kind is FunctionType and not is_library(callee, own):
@@ -227,7 +227,7 @@ class CallTable:
         return found
 
     def _look_up(self) -> None:
-        """Look up the names of modules that were loaded meanwhile."""
+        """Look up the names of modules that were loaded since the last time."""
         count = len(sys.modules)
         loaded = [name for name in self._waiting if name in sys.modules]
         for module in loaded:

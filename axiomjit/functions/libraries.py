@@ -226,7 +226,7 @@ DENIED: Final[dict[str, str]] = {
     "pandas.plotting": "*",
     "pandas._config": "*",
 }
-"""Functions in `FAMILIES` that are not pure, by module; the star stands for all."""
+"""Functions in `FAMILIES` that are not pure, by module; a star stands for all functions."""
 DRAWING: Final = frozenset({"random_state", "rng", "seed"})
 """Names of parameters; a function with such a parameter draws random numbers if it is not given."""
 

@@ -140,7 +140,7 @@ class LibraryCalls(Calls):
             self.outside.require(Is(source, self.outside.original(value)))
 
     def operator_of_library(self, sign: str, left: Any, right: Any) -> Any:
-        """The result of an operator on a traced array and a SciPy object, as a sparse matrix."""
+        """The result of an operator on a traced array and an object of SciPy (a sparse matrix)."""
         owner = left if is_object(left) else right
         known = CallKind(Kind.PURE, f"{public_name(type(owner))} {sign} array")
         return self._call_scipy(known, BINARY[sign], (left, right), {})

@@ -96,7 +96,7 @@ def _refuse(calls: Calls, items: Any) -> NoReturn:
 
 
 def opened(calls: Calls, value: Any) -> Any:
-    """A value in whose nested lists all items stand one by one."""
+    """The value, with all items put one by one into the nested lists of the value."""
     if is_appended(value):
         put_items(calls, value)
     if type(value) in (list, tuple):
@@ -221,7 +221,7 @@ def _joined(function: Any, args: Sequence[Any], kwargs: Any) -> Any:
 
 
 def _folded(calls: Calls, function: Any, args: Sequence[Any], kwargs: Any) -> Any:
-    """`sum`, `min`, `max`, `any` or `all` of a list; NotImplemented for other calls."""
+    """The result of `sum`, `min`, `max`, `any` or `all` for a list; else NotImplemented."""
     fold = _FOLDS.get(function) if type(function) is type(sum) else None
     items = whole(args[0]) if fold is not None and args and is_appended(args[0]) else None
     if fold is None or items is None or not items.is_of_numbers or kwargs:

@@ -355,7 +355,7 @@ class _Loop:
         return any(place not in self.loose for place in missing)
 
     def goes_on(self, *values: Any) -> Any:
-        """The condition before the first trip, given the values of the names; both are stored."""
+        """The condition before the first trip for given values of the names; both are stored."""
         self._given, self._condition = values, self.asks(*values)
         return self._condition
 
@@ -565,7 +565,7 @@ class _Shared:
         return bool(written) and same and all(is_inexact(one.dtype) for one in written)
 
     def depends(self, made: Sequence[Any], places: Sequence[Any]) -> bool:
-        """True if the loop's results depend on arguments, lengths of arrays, or draws.
+        """True if the loop's results depend on arguments, lengths of arrays, or random draws.
 
         `places` are the arrays of items that the loop has appended to lists.
         """

@@ -61,7 +61,7 @@ def reads(node: ast.AST) -> Counter[str]:
     """The number of reads of each name in a tree; a deletion or a `+=` is a read, too.
 
     If a loop binds a name only as its target, reads of the name in the body are not counted, since
-    they read the value that this loop binds; so are reads of a comprehension's own names.
+    they read the value that this loop binds. Nor are reads of a comprehension's own names counted.
     """
     found: Counter[str] = Counter()
     if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Store):

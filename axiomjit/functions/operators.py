@@ -379,7 +379,7 @@ class Operators(Objects):
         return iter(value)
 
     def refuse_hidden(self, value: Any) -> None:
-        """Refuse that other code gets an object from outside whose contents no guard compares.
+        """Refuse to pass on an object from outside if no guard compares its contents.
 
         Raises:
             NeedsValuesError: the object has contents that no guard compares.

@@ -112,7 +112,7 @@ _STORED: Final[dict[str, type[Part]]] = {
 
 
 class Wanted:
-    """Facts that earlier traces of a function have found for later ones; sources are identities."""
+    """Facts that earlier traces of a function have found for later ones, by identity of sources."""
 
     def __init__(self, leaves: object = None) -> None:
         """Start without any facts."""
@@ -145,7 +145,7 @@ class Wanted:
         self.leaving: set[tuple[CodeType, bool]] = set()
         """The bodies of loops, as in `repeated`, that were refused for such lines."""
         self.leaves = leaves
-        """The function, if its loops may run between exits."""
+        """The function, if Python may run it with compiled trips of its loops; else None."""
         self.only_regions = False
         """True for a function that Python runs unless its loops are regions."""
         self.loops: dict[str, str] = {}
@@ -177,7 +177,7 @@ class Wanted:
 
 
 class TraceAgain(BaseException):
-    """Ends a trace that must start again with the facts that it has stored in `Wanted`."""
+    """Raised to end a trace, which must start again with the facts that are now in `Wanted`."""
 
 
 class Effect(Record):
@@ -228,8 +228,8 @@ class Outside:
 
         Args:
             wanted: The facts that earlier traces have found.
-            add_input: A function that makes an array or number from outside an argument of the
-                program; it returns the object that represents this argument.
+            add_input: A function that adds an outside array or number to the arguments of the
+                program, and returns the object that represents the new argument.
         """
         self.wanted, self._add_input = wanted, add_input
         self.sources: list[Source] = []

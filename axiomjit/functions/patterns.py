@@ -20,7 +20,7 @@ patterns; "p of t[0]" stands for the conditions of p on t[0].
 Values are stored in tuples, because a tuple that is not empty is true. Names are bound when the
 entire pattern has matched.
 
-Hooks test the subject in the order of Python.
+The tests of the subject are done in the order in which Python does them.
 """
 
 from __future__ import annotations

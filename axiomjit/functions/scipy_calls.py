@@ -75,7 +75,8 @@ def _argument(calls: LibraryCalls, value: Any) -> Any:
 def keep(calls: LibraryCalls, value: Any) -> Any:
     """The argument of a step for an object of SciPy, which is the same object in all calls.
 
-    Its identity is guarded, and arrays in it may not be written by the traced function.
+    A guard checks the identity of the object, and the traced function may not write into arrays
+    that are parts of it.
 
     Raises:
         NeedsValuesError: the object has a part of an unknown type.
