@@ -51,7 +51,7 @@ Shape = tuple[Dim, ...]
 
 
 class Place(Record):
-    """A part of an array: one element for each point of a space, as in `graph.storages.update`."""
+    """A part of an array: an element for each point of a space, as in `graph.storages.update`."""
 
     target: IndexMap
     extents: Shape
@@ -61,7 +61,7 @@ class Place(Record):
 
 
 class Cotangent(Record):
-    """The derivative by a node; an element counts if any mask of `within` is true there.
+    """The derivative by a node; an element counts if some mask in `within` is true at it.
 
     If `within` is None, all elements count. If `exact` is true, elements that do not count are
     zero; otherwise elements that do not count are undefined. If there is a `place`, `value` is the
@@ -99,7 +99,7 @@ class Cotangent(Record):
         return Cotangent(made)
 
     def times(self, factor: Node) -> Cotangent:
-        """The product with a factor, which may be undefined at elements that do not count."""
+        """The product with a factor; the product may be undefined at elements that do not count."""
         made = multiplied(self.value, factor)
         return Cotangent(made, self.within, self.exact and self.within is None)
 

@@ -1,9 +1,9 @@
 """The pullbacks of `numpy.linalg`; operands may be stacks of matrices.
 
-The adjoint is taken for the inner product Re(conj(a) b). The formulas are those of Giles ("An
-extended collection of matrix derivative results", 2008) with conjugates, and, for the
-pseudoinverse, those of Golub and Pereyra (1973). If a function reads only one triangle of its
-operand, the gradient is zero outside that triangle.
+Adjoints are those of the inner product Re(conj(a) b). The formulas are those of Giles ("An extended
+collection of matrix derivative results", 2008) with conjugates, and, for the pseudoinverse, those
+of Golub and Pereyra (1973). If a function reads only one triangle of its operand, the gradient is
+zero outside that triangle.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _hermitian(m: Any) -> Any:
 
 
 def _triangle(s: Any, lower: bool) -> Any:
-    """The gradient by the triangle that a function reads, from the gradient by all entries."""
+    """The gradient by the triangle that a function reads, given the gradient by all entries."""
     inside = _below(s) if lower else _below(s.mT).mT
     return np.where(inside, s * 2, np.where(_on_diagonal(s), s, 0))
 

@@ -114,7 +114,7 @@ def _spread(
     reduced: Callable[[Node], Node],
     factor: Callable[[Node], Node],
 ) -> Cotangent:
-    """The cotangent at each element of x, from that of the fold of x.
+    """The cotangent at each element of x, computed from the cotangent of the fold of x.
 
     Dimensions are folded one by one, the last one first, and only the result of each row is kept.
 
@@ -225,7 +225,7 @@ def _without_path(op: Op, g: Cotangent, wanted: Wanted) -> Contributions:
 
 
 def _of_running_sum(op: Op, g: Cotangent, wanted: Wanted) -> Contributions:
-    """The cotangent of a running sum's operand: for each element, the sum of `g` from there on."""
+    """The cotangent of a running sum's operand: the sum of `g` from each element to the end."""
     d = op.rank - 1
     value = flip(_scan(SUM, flip(g.settled(), [d])), [d])
     return {0: Cotangent(value).through(op.maps[0], op.extents, op.operands[0].shape)}
@@ -262,9 +262,9 @@ def _from_the_end(partials: Sequence[Sequence[Node]], given: Sequence[Node], d: 
     """The cotangents of the states of a scan along the last dimension, which is dimension d.
 
     Args:
-        partials: For each value of a state, its partial derivatives by the values of the state
-            before, at each point.
-        given: The cotangents of the states that come from outside the scan.
+        partials: For each value of a state, its partial derivatives by the values of the previous
+            state, at each point.
+        given: The contributions to the cotangents of the states from outside the scan.
         d: The dimension of the scan.
     """
     count = len(given)
@@ -378,7 +378,7 @@ def _of_scalar_state(op: Op, g: Cotangent, derive: Derive) -> Contributions:
 
 
 def _bare(fold: StateFold) -> StateFold:
-    """The fold without its initial state, which is combined outside of the scan of the states."""
+    """The fold without its initial state, which is combined with the states after their scan."""
     given = fold.outputs, fold.start, fold.commutative, fold.has_identity, False, fold.pullback
     return StateFold(*given)
 
@@ -398,7 +398,7 @@ def _at_last(value: Node, shape: tuple[Any, ...]) -> Node:
 def _partials(
     fold: StateFold, parts: Sequence[int], given: Sequence[Node], derive: Derive
 ) -> tuple[list[list[Node]], list[list[Node]]]:
-    """The derivatives of a state's values by the state before, and by the values of the element."""
+    """The derivatives of a state's values by the previous state, and by the element's values."""
     count = len(fold.parts)
     inputs = [Input(fold.parts[k % count], k, ()) for k in range(2 * count)]
     asked = [*(inputs[k] for k in parts), *(inputs[count + k] for k in parts)]
@@ -459,7 +459,7 @@ def is_sum_of_squares(node: Node) -> bool:
 
 
 def _is_square(node: Node) -> bool:
-    """True for a product of two equal operands, and for a sum of such products."""
+    """True for a product of a value with itself, and for a sum of such products."""
     node = base_of(node)
     if not isinstance(node, Op):
         return False
@@ -473,8 +473,9 @@ def _is_square(node: Node) -> bool:
 def of_log_sum_exp(op: Op, g: Cotangent) -> tuple[Node, Cotangent] | None:
     """The operand x of log(sum(exp(x - s))) + s, and its cotangent; None for other operations.
 
-    The derivative by s is zero for every s. The derivative by x is exp(x - result). If the result
-    is -inf, the derivative is 0; if the result is inf, the infinite elements get equal shares.
+    The value does not depend on s, so the derivative by s is zero. The derivative by x is exp(x -
+    result). If the result is -inf, the derivative is 0; if the result is inf, the infinite elements
+    get equal shares.
     """
     found = _log_sum_exp(op)
     if found is None:

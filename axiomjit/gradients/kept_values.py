@@ -22,7 +22,7 @@ from axiomjit.symbolic.index_maps import IndexMap, compose, identity, iterator, 
 
 
 class Plan(Record):
-    """The values of each trip that are kept for the adjoint.
+    """The choice of the values of each trip that are kept for the adjoint.
 
     `whole` are entire arrays at the start of a trip. `parts` are the parts of other arrays that the
     adjoint reads, and `states` are these other arrays. If `first_only` is true, parts are taken
@@ -81,7 +81,7 @@ def choose(ends: Sequence[Node], states: Sequence[Input], scope: Scope, first_on
 def with_stand_ins(
     ends: Mapping[int, Node], plan: Plan, stand_in: Callable[[Node, bool], Node]
 ) -> dict[int, Node]:
-    """The values of an adjoint, computed from stored values in place of the values to keep.
+    """The values of an adjoint, computed from the stored values instead of the original ones.
 
     Args:
         ends: The values of the adjoint, by place.

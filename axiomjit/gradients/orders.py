@@ -35,7 +35,7 @@ class Twin(Record):
 
 
 def of_sort(op: Op, g: Cotangent) -> Contributions:
-    """The cotangent of a sort's operand: each element of `g` at the place before the sort.
+    """The cotangent of a sort's operand: each element of `g` at its position before the sort.
 
     The places come from a stable sort, so equal elements keep their order.
     """

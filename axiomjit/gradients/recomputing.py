@@ -1,7 +1,8 @@
 """The values of a `checkpoint`: a gradient computes these values again instead of keeping them.
 
 Equal nodes are one node. Therefore the second computation reads marked copies of the operands of
-the first computation. A marked copy has a number, and no pass before `choose_storage` removes it.
+the first computation. Marked copies have numbers, so that they are not equal, and no pass before
+`choose_storage` removes them.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 The adjoint of a loop is a backward loop, from the last trip to the first. The backward loop carries
 the cotangents of the carried values, and the cotangents of the captured values, which are sums over
 the trips. Each backward trip reads values of one forward trip. A value that no trip changes is
-computed again. If trips change an array, either the parts of the array that the adjoint reads are
-kept for each trip, or the entire array, whichever has fewer elements (`kept_values`). A forward
+computed again. If trips change an array, the loop keeps for each trip either the parts of the array
+that the adjoint reads or the entire array, whichever has fewer elements (`kept_values`). A forward
 loop that also stores the kept values replaces the loop.
 
 If the kept values are larger than the operands, the loop of N trips is cut into blocks of about
@@ -63,7 +63,7 @@ from axiomjit.symbolic.index_ranges import IndexRanges, UndecidedError, within_b
 Seeds = Sequence[tuple[Node, Node]]
 """Pairs of a result and its cotangent, of equal shape and dtype."""
 Adjoint = Callable[[Seeds, Sequence[Node]], Mapping[Node, Cotangent]]
-"""`reverse.adjoint`: the cotangents of arguments."""
+"""The type of `reverse.adjoint`, a function of seeds and arguments that returns cotangents."""
 MOST_OPERATIONS: Final = 2000
 """The largest number of operations in a trip of an adjoint."""
 MOST_KEPT: Final = 2**16
@@ -102,7 +102,7 @@ def of_region(
 
 
 class _OfRegion:
-    """The state while the adjoint of one region is made."""
+    """The state of making the adjoint of one region."""
 
     def __init__(
         self,
@@ -238,7 +238,7 @@ class _OfLoop(_OfRegion):
         return data_dependent_length(self.scope, count)
 
     def replace(self, made: Sequence[Node]) -> None:
-        """Replace the versions after this region by the versions after another region."""
+        """Use the versions after another region in place of the versions after this region."""
         kept_regions().update(zip(written_versions(self.op), made, strict=False))
 
     def must_cut(self, trips: Dim, plan: Plan) -> bool:
@@ -307,7 +307,7 @@ class _OfLoop(_OfRegion):
         plan: Plan,
         kept: Mapping[Node, Node],
     ) -> Contributions:
-        """The loop from the last trip to the first."""
+        """The cotangents of the operands, by the loop from the last trip to the first."""
 
         def stand_in(value: Node, is_written: bool) -> Node:
             rank = len(value.shape)

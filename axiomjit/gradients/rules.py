@@ -197,6 +197,6 @@ OF_COMPLEX: Final[Mapping[str, Callable[..., tuple[Any, ...]]]] = {
         np.where(a == b, g * 0.5, _real_if(y == b, g)),
     ),
 }
-"""For each primitive that is not holomorphic, the cotangents of complex operands."""
+"""For each primitive that is not holomorphic, a function for the cotangents of complex operands."""
 NOT_OF_COMPLEX: Final = frozenset({"clip", "fmax", "fmin"})
 """Primitives without a rule for complex operands."""

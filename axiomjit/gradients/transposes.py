@@ -1,4 +1,4 @@
-"""The adjoints of the reads of an operation: the cotangent of each element of an operand.
+"""The adjoints of the reads of an operation, which give the cotangents of operands' elements.
 
 An operation reads an operand at map(p) for each point p of its iteration space. `pull` computes the
 adjoint of such a read: for each element, the sum of the values at the points that read the element.
@@ -209,7 +209,7 @@ def mask_of_reads(index: IndexMap, extents: Shape, shape: Shape) -> Node | None:
 
 
 def seen_by(mask: Node, index: IndexMap, extents: Shape, shape: Shape) -> Node:
-    """The mask of an operand's elements, from a mask of the points; a plain map reads the operand.
+    """The mask of an operand's elements from a mask of the points at which a plain map reads them.
 
     If several points read an element, the mask of one of these points is taken. Elements that no
     point reads are False.
@@ -330,7 +330,7 @@ def _without_window(
 def _stretched(
     reads: Sequence[Read], extents: Shape, k: int, conditions: Conditions, step: int
 ) -> tuple[Sequence[Read], Shape, Conditions] | None:
-    """The reads with `step - 1` zeros between the points of iterator k; None if impossible.
+    """The reads, with `step - 1` zeros between the points of iterator k; None if impossible.
 
     The zeros are inserted into one factor. If several factors depend on the iterator, their product
     becomes one factor first. It is impossible if a condition has a coefficient of k that is no
