@@ -5,7 +5,7 @@ them is missing. Boolean columns of polars and Arrow are copied, since they stor
 columns in several chunks. If the memory is read-only, so is the array. Every other container is
 refused.
 
-Conversions import no library: the library of a container has been imported by the user.
+Conversions import no library, since the library of a container is already imported.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Builds the Dask arrays of a call from its stages, by public functions of `dask.array`.
+"""Build the Dask arrays of a call from its stages, by public functions of `dask.array`.
 
 A stage becomes one `blockwise` operation. `reduction` combines the states of blocks, `overlap` adds
 halos, and Dask slices and joins arrays. The keys of Dask arrays are made from tokens, so that equal
@@ -38,7 +38,7 @@ from axiomjit.symbolic.dims import Dim
 normalize_token.register(NativeCallable, lambda one: (type(one).__qualname__, one.__reduce__()))
 
 SPLIT: Final = 8
-"""The number of states that one task combines; a constant, because rounding depends on it."""
+"""The number of states that one task combines; it is a constant, because rounding depends on it."""
 FRESH: Final = 1000
 """The smallest index that `blockwise` gets for dimensions that are not grid axes."""
 
@@ -56,7 +56,7 @@ class Arrays:
             self._run(stage)
 
     def result(self, node: Node) -> Any:
-        """The array of a result, without blocks of no elements."""
+        """The array of a result, without blocks that have no elements."""
         array = self._array(node)
         return _without_empty(array, range(array.ndim))
 
@@ -316,7 +316,7 @@ def _in_memory(array: Any) -> bool:
 
 
 def _without_empty(array: Any, axes: Sequence[int]) -> Any:
-    """The array without blocks of no elements along `axes`; an empty axis keeps its blocks."""
+    """The array without blocks that are empty along `axes`; axes of length 0 keep all blocks."""
     for d in axes:
         kept = [k for k, n in enumerate(array.chunks[d]) if n != 0]
         if kept and len(kept) < array.numblocks[d]:

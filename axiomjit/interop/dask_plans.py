@@ -39,7 +39,7 @@ def _partition(chunks: Sequence[float]) -> Partition | None:
 
 
 class Planned:
-    """A traced call, classified and cut into stages."""
+    """A traced call, with classified axes, cut into stages."""
 
     def __init__(self, trace: WholeTrace) -> None:
         """Classify the axes of a call, and find its stages.

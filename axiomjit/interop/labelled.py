@@ -2,7 +2,7 @@
 
 Labels are dimensions, names, attributes, and coordinates that have an index or hold no numbers;
 calls with equal labels share a program. The data and the other coordinates are arrays. Objects are
-built by xarray's unchecked constructors, which take a thirtieth of the time.
+built by xarray's constructors without checks, which take a thirtieth of the time.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _data_of(variable: Any) -> Any:
 
 
 _NUMBERS: Final = frozenset({dtype.type for dtype in CODES})
-"""The classes of numbers, which xarray holds as arrays without dimensions."""
+"""The classes of NumPy's numbers, which xarray stores as arrays without dimensions."""
 _LAZY: Final[Any] = xarray.core.indexing.ExplicitlyIndexed
 _SLOTS: Final = {"_attrs", "_data", "_dims", "_encoding"}
 _HAS_KNOWN_SLOTS: Final = {

@@ -65,7 +65,7 @@ def to_named(array: Any, axes: AxesLike = None) -> NamedArray:
 
 
 def axis_of(name: str, length: int) -> Axis:
-    """The axis for dimensions with this name and length; the same object while it is in use."""
+    """The axis for dimensions with this name and length; the same object while it is used."""
     with _lock:
         found = _axes.get((name, length))
         if found is None:
@@ -148,7 +148,7 @@ def _applied(
     core: Sequence[Names],
     result: Sequence[Names],
 ) -> Any:
-    """Call a function of arrays by `xarray.apply_ufunc`; attributes are kept as in arithmetic."""
+    """Call a function of arrays by `xarray.apply_ufunc`, with attributes kept as in arithmetic."""
     made = xarray.apply_ufunc(
         function,
         *operands,
@@ -306,7 +306,7 @@ def apply_elementwise(function: Elementwise, operands: Sequence[Any]) -> Any:
 
 
 def _kept_first(kept: Names, dims: Names, order: str) -> Names:
-    """The dimensions in another order: kept dimensions first for order "c", last for order "f"."""
+    """The dimensions, with kept dimensions first for order "c" and last for order "f"."""
     rest = tuple(one for one in dims if one not in kept)
     return (*kept, *rest) if order == "c" else (*rest, *kept)
 

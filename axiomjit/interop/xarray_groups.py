@@ -150,7 +150,7 @@ _REDUCTIONS: Final[Mapping[Any, Callable[..., Any]]] = {
     duck_array_ops.first: _at_end("min"),
     duck_array_ops.last: _at_end("max"),
 }
-"""The grouped folds, by xarray's reduction functions."""
+"""The rule of the grouped fold that replaces each of xarray's reduction functions."""
 
 
 def _can_hold_nan(dtype: Any) -> bool:
@@ -292,7 +292,7 @@ def _reduction(kind: Any) -> Callable[..., Any]:
 def _without_flox(
     grouped: Any, dim: Any, keep_attrs: bool | None = None, func: str = "", **options: Any
 ) -> Any:
-    """Reduce groups by `reduce` where xarray would call flox."""
+    """Reduce groups by `reduce`; xarray would call the library flox here."""
     options.pop("fill_value", None)
     name = f"array_{func}" if func in ("any", "all") else func
     return grouped.reduce(getattr(duck_array_ops, name), dim=dim, keep_attrs=keep_attrs, **options)
