@@ -59,7 +59,7 @@ def index_node(node: Node, key: object) -> Node:
     These rules are NumPy's.
 
     Raises:
-        UnsupportedError: an index is a single bool that is not known.
+        UnsupportedError: an index is a single bool whose value is not known.
         IndexError: an index is out of range or of a wrong type, or there are too many.
         PositionError: a position is out of range; raised when the program runs.
     """
@@ -221,7 +221,7 @@ def _item(item: Any) -> Any:
 
 
 def _spelled_out(items: Sequence[Any], rank: int) -> list[Any]:
-    """The items, with a slice of the entire dimension for each one that Ellipsis or no item covers.
+    """The items, completed by slices of the entire dimensions that Ellipsis or no item covers.
 
     An Ellipsis without dimensions remains, since it separates integer arrays.
     """
@@ -240,7 +240,7 @@ def _spelled_out(items: Sequence[Any], rank: int) -> list[Any]:
 
 
 def _by_axis(full: Sequence[Any]) -> list[tuple[int, Any]]:
-    """The items except Ellipsis, each with its dimension; None has the dimension that follows."""
+    """The items except Ellipsis, each with its dimension; None gets the number of the next one."""
     found: list[tuple[int, Any]] = []
     axis = 0
     for item in full:

@@ -1,4 +1,4 @@
-"""The rules that join, repeat and split arrays; joins copy no part first, and pieces are views."""
+"""The rules that join, repeat and split arrays; parts are read in place, and pieces are views."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _repeat(a: object, repeats: Any, axis: OneAxis = None) -> Node:
 
 
 def _repeated(node: Node, times: Sequence[Dim], *, before: bool) -> Node:
-    """The node, repeated along each dimension; with `before` in entire copies, else by elements."""
+    """The node repeated along each dimension: as a whole with `before`, else element by element."""
     maps: list[Affine] = []
     extents: list[Dim] = []
     for length, count in zip(node.shape, times, strict=True):
@@ -340,8 +340,8 @@ def _pairs(value: Any, rank: int, name: str) -> list[tuple[Any, Any]]:
 def _fill_values(values: Any, rank: int) -> list[tuple[Any, Any]]:
     """The numbers that pad each dimension before and after.
 
-    NumPy makes an array of one or two numbers, so they are cast as an array is. In a longer list,
-    each Python integer must fit the dtype.
+    NumPy makes an array of one or two numbers, so these are cast by the rules for arrays. In a
+    longer list, each Python integer must fit the dtype.
     """
     pairs = _pairs(values, rank, "constant_values")
     if not pairs or np.size(values) > 2 or np.shape(values) == (2, 1):
@@ -380,7 +380,7 @@ def _by_index(name: str, columns: bool) -> Rule:
 
 
 def _slice_numbers(part: slice) -> Any:
-    """The numbers that a slice means as an item of `np.r_`."""
+    """The numbers for which a slice stands in `np.r_`."""
     if not any(isinstance(end, Dim) for end in (part.start, part.stop, part.step)):
         return np.r_[part]
     first, step = (0 if part.start is None else part.start), part.step

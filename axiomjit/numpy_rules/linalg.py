@@ -323,7 +323,7 @@ The absolute values are summed along axis 0, which gives sums of columns, or alo
 
 
 def _matrix_norm(node: Node, order: Any, axes: tuple[int, int]) -> Node:
-    """The norms of the matrices in two dimensions."""
+    """The norms of the matrices that two dimensions form."""
     if order in (None, "fro", "f"):
         return _length_of(node, sorted(axes))
     if order in _NORM_FOLDS:

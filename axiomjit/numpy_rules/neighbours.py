@@ -50,9 +50,9 @@ _multiply, _divide, _negative = map(_operation, ("multiply", "divide", "negative
 class _Spacing(Record):
     """The distances between neighbouring positions along a dimension.
 
-    `equal` is the distance if all are equal. `apart` has the distance of each pair of neighbours,
-    along the dimension of the array. `alike` is a bool that is True if all distances are equal;
-    then `equal` is used.
+    `equal` is the distance between neighbours if all distances are equal. `apart` has the distance
+    of each pair of neighbours, along the dimension of the array. `alike` is a bool that is True if
+    all distances are equal; then `equal` is used.
     """
 
     equal: Node
@@ -336,7 +336,7 @@ def _cross(
 
 
 def _elements(node: Node, axis: int) -> list[Node]:
-    """The three nodes at the positions of a dimension of length 3, without this dimension."""
+    """The three nodes at the positions along a dimension of length 3; they lack this dimension."""
     order = [*(d for d in range(len(node.shape)) if d != axis), axis]
     last = builder.transpose(node, order)
     rest = last.shape[:-1]

@@ -69,7 +69,7 @@ def kept(keepdims: Any) -> bool:
 
 
 def reduced_dimensions(node: Node, axis: AxisOption) -> tuple[int, ...]:
-    """The dimensions of an `axis` argument, ascending, which is the order in which NumPy reduces.
+    """The dimensions of an `axis` argument in ascending order, in which NumPy reduces them.
 
     Raises:
         numpy.exceptions.AxisError: there is no such dimension.

@@ -1,4 +1,4 @@
-"""The rules that sort, search, count and find distinct elements, as library calls.
+"""The rules of functions that sort, search, count or find distinct elements, as library calls.
 
 The number of distinct elements is known only after NumPy has found them, so later code is compiled
 for any number.

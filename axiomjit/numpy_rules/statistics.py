@@ -278,11 +278,11 @@ def _weighted(
 
 
 def _along(node: Node, weights: Node, axis: Any, axes: tuple[int, ...]) -> Node:
-    """The weights in a shape that broadcasts with the array.
+    """The weights, reshaped so that they broadcast with the array.
 
     Raises:
         TypeError: the shapes of array and weights differ, and no axis is given.
-        ValueError: the weights have other lengths than the axes.
+        ValueError: the lengths of the weights differ from the lengths of the axes.
     """
 
     def same_lengths(left: tuple[Dim, ...], right: tuple[Dim, ...]) -> bool:
