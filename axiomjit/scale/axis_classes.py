@@ -65,7 +65,7 @@ TOTALS: Final = "totals"
 
 
 class Totals(Op):
-    """The fold of single blocks that a running fold needs; never equal to a fold of all blocks."""
+    """The fold of single blocks that a running fold needs; it never equals a fold of all blocks."""
 
 
 class AxisClass(Record):
@@ -182,7 +182,7 @@ class _Classifying:
         return Classified(graph, *found, tuple(self._classes))
 
     def _is_costly(self, node: Node) -> bool:
-        """True for a costly operation, which is computed once, not in each stage that reads it."""
+        """True for a costly operation, which one stage computes for all stages that read it."""
         if not isinstance(node, Op):
             return False
         library = isinstance(node.primitive, LibraryOperation)
@@ -246,7 +246,7 @@ class _Classifying:
         return made
 
     def _of_flat(self, op: Op) -> Node:
-        """An operation of flattened values, done on the values before flattening.
+        """The node for an operation of flattened values, done on the values before flattening.
 
         Raises:
             GraphValueError: the operation needs the elements in one dimension.
@@ -269,7 +269,7 @@ class _Classifying:
         raise needs_whole(op, child, axis, self._arguments, why, every=True)
 
     def _of_scatter(self, op: Update) -> Node:
-        """A write at chosen positions: in each block, or the states of groups, combined.
+        """The node for a write at chosen positions: a write in each block, or a fold of groups.
 
         Raises:
             GraphValueError: the positions are along an axis in blocks, or elements of several
@@ -359,7 +359,8 @@ class _Classifying:
         """The place of each iterator of an operation of values in blocks.
 
         Raises:
-            GraphValueError: an axis must be in one block, or two operands differ in their blocks.
+            GraphValueError: an axis must be in one block and is not, or two operands have different
+                blocks.
         """
         found: dict[int, list[Candidate]] = {}
         for position, (child, index) in enumerate(zip(op.operands, op.maps, strict=True)):
@@ -389,7 +390,7 @@ class _Classifying:
         """The iterator that walks a cut dimension of an operand with step 1.
 
         Raises:
-            GraphValueError: no iterator has step 1, or the axis must be in one block.
+            GraphValueError: no iterator has step 1, or the axis must be in one block and is not.
         """
         child = op.operands[position]
         walking = [k for k, c in function.terms if c.constant == 1]
@@ -455,7 +456,7 @@ class _Classifying:
             raise unknown_lengths(op, child, d, self._arguments)
 
     def _of_update(self, op: Update, iterators: Places) -> Places:
-        """The places of a storage after a write: of the old version, else of the written value."""
+        """The places of a storage after a write, from the old version or else from the value."""
         old = self._places[op.operands[0]]
         found = list(old)
         for d, function in enumerate(op.maps[0]):
@@ -532,7 +533,7 @@ class _Classifying:
             self._cuts.setdefault(node, STORED)
 
     def _must_concatenate(self, op: Op) -> bool:
-        """True if the parts of a join lie in different cut dimensions, or far apart in one."""
+        """True if the parts of a join lie in different cut dimensions, or in one but far apart."""
         k = self._joined(op)
         found: list[tuple[Partition, int]] = []
         for child, index in zip(op.operands, op.maps, strict=True):

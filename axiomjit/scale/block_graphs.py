@@ -1,7 +1,7 @@
 """Make the graph of a block: a stage's targets, with symbols for lengths and positions.
 
 The length of a block is a symbol; the program assumes only that the length is 2 or more. So one
-program runs for all blocks, shorter last blocks and square blocks included. A position is an
+program runs for all blocks, also for shorter last blocks and for square blocks. A position is an
 integer. Each block computes where a halo is clipped at the ends of a dimension, and the program
 gets the result as another symbol.
 """
@@ -321,7 +321,7 @@ class _Building:
         )
 
     def _moved(self, function: Affine, starts: Sequence[Dim], span: Span | None) -> Affine:
-        """A function of a map, rewritten from entire arrays to the parts that a block has."""
+        """A function of a map, rewritten for the parts of arrays that a block has."""
         offset = function.offset
         for k, c in function.terms:
             offset = offset + c * starts[k]
@@ -425,7 +425,7 @@ class _Building:
 
 
 def _fresh(node: Node) -> Node:
-    """A result that does not share memory with an input."""
+    """The node as a result that shares no memory with an input."""
     if isinstance(node, Op) and not is_view(node):
         return node
     rank = len(node.shape)

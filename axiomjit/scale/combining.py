@@ -19,7 +19,7 @@ from axiomjit.scale.tokens import token_of
 
 
 class Combining:
-    """Combines the states of a fold, block after block, in the order of the blocks.
+    """A function that combines the states of a fold, block after block, in the order of the blocks.
 
     If `final` is true, the result of the fold is computed from the combined state: one array, or a
     tuple if a state has several values.

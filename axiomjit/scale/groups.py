@@ -53,9 +53,9 @@ State = tuple[np.ndarray, ...]
 class GroupsFold(FoldRule):
     """The fold of each group of elements by `each`; the first operand has the labels.
 
-    Dimension `at` of the result is the dimension of groups. For a `StateFold` it is the last one,
-    and `order` is the operation that sorts labels; the state of a block begins with the number of
-    elements in each group.
+    Dimension `at` of the result is the dimension of groups. For a `StateFold` it is the last
+    dimension, and `order` is the operation that sorts labels; the state of a block begins with the
+    number of elements in each group.
     """
 
     each: FoldRule

@@ -97,7 +97,7 @@ def _below(node: Node, index: IndexMap) -> tuple[Node, IndexMap]:
 
 
 def _dimensions(op: Op, iterators: Sequence[int]) -> list[int | None]:
-    """The operand's dimension that each iterator walks; None if an iterator walks none alone."""
+    """For each iterator, the operand's dimension that it walks alone; None if there is none."""
     alone = {function: d for d, function in enumerate(op.maps[0])}
     return [alone.get(iterator(k)) for k in iterators]
 

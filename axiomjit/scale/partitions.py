@@ -44,8 +44,8 @@ class Partition(Record):
     def ends(self) -> list[tuple[int, int]]:
         """The start and the end of each block; the first start is `-FAR`, the last end is `FAR`.
 
-        Therefore a value that is longer than the dimension has its other elements in the first and
-        the last block.
+        Therefore, if a value reaches beyond the dimension, the first and the last block have the
+        elements outside.
         """
         starts = [0]
         for n in self.known:
@@ -87,7 +87,7 @@ Places = tuple[Place | None, ...]
 
 
 def sliced(place: Place, start: int, step: int, count: int) -> Partition:
-    """The blocks of every `step`-th element of a value, without blocks of no elements."""
+    """The partition of every `step`-th element of a value, without blocks that have no elements."""
     lengths = []
     low = 0
     for n in place.lengths():

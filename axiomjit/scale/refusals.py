@@ -86,7 +86,7 @@ def in_bytes(count: int | None) -> str:
 def needs_whole(
     op: Node, operand: Node, axis: int, arguments: Arguments, why: str, every: bool = False
 ) -> AxiomError:
-    """The error for an operation that needs an axis in one block, or `every` axis."""
+    """The error for an operation that needs an axis in one block; with `every`, all axes."""
     asked = f"{operation_of(op)} {why}"
     source = source_of(operand, axis, arguments)
     if source is None:

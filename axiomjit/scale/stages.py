@@ -131,7 +131,7 @@ def _joined(
     classified: Classified,
     values: Values,
 ) -> Stage | None:
-    """The stage with one more target; None if stage and target read no block in common."""
+    """The stage with one more target; None if the stage and the target read no common block."""
     if len(partitions) != len(stage.partitions):
         return None
     if not partitions:

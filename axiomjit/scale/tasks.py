@@ -132,7 +132,7 @@ def block_task(block: BlockGraph, values: Values, partial: Sequence[bool],
 
     Args:
         block: The graph of a block.
-        values: The values of the symbols of whole lengths.
+        values: The values of the symbols for lengths of entire arrays.
         partial: For each target, True if it is a state.
         needs_elements: For each target, True if its fold has no state without elements.
         continued: For each target that is a running fold, the fold; the task gets the fold of all
