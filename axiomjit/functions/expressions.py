@@ -114,7 +114,7 @@ class Expressions:
         """The number of hooks, `:=` and `yield` so far; hooks that only read names do not count."""
         self._loads: dict[tuple[str, int], ast.Name] = {}
 
-    # Parts that all of them use.
+    # Methods that the methods below use.
 
     def refuse(self, node: Any, reason: str) -> NotInstrumentedError:
         """Return the error for a node that cannot be rewritten."""

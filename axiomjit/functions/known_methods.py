@@ -49,7 +49,7 @@ ALL: Final = (
 """The special methods that an unknown use of an object may call; the use may also read
 attributes."""
 
-# By function: the special methods of an argument that it calls, and those of the entries.
+# For each function, the special methods that it calls on an argument, and on its entries.
 _BUILTINS: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
     "abs": (_methods("abs"), ()),
     "all": (_NEXT, _methods("bool len")),

@@ -397,7 +397,7 @@ def _written(
     reads: Sequence[Read], extents: Shape, index: IndexMap, shape: Shape, conditions: Conditions
 ) -> Node:
     """The adjoint of any map: products are written into zeros; several at one element are added."""
-    if conditions:  # points beyond the operand's ends are among those that do not count
+    if conditions:  # the conditions exclude points beyond the operand's ends, too
         raise GradientError(
             "a gradient through windows that take steps",
             "a map of windows that no loop turns around",

@@ -198,7 +198,7 @@ class Arrays:
         none = da.full((*totals.shape[:-1], 1), start, dtype=dtype, chunks=chunks)
         return da.concatenate([none, running[..., :-1]], axis=axis)
 
-    # What tasks get
+    # Arguments of tasks
 
     def _argument(self, one: BlockInput, stage: Stage, fresh: Any) -> list[Any]:
         """An input of a stage and its index, as arguments of `blockwise`."""

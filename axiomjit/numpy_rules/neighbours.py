@@ -179,7 +179,7 @@ def _gradient(
                 "Shape of array too small to calculate a numerical gradient, "
                 "at least (edge_order + 1) elements are required."
             )
-        if node.dtype == BOOL and spacing.apart is not None:  # NumPy may subtract, an error
+        if node.dtype == BOOL and spacing.apart is not None:  # NumPy may subtract bools: an error
             raise refuse("gradient", "f", node)
         line = _Along(node, d)
         parts = _equally_spaced(line, spacing.equal, edge_order)

@@ -453,7 +453,7 @@ def roofline(ranking: Ranking, limits: Limits | None) -> Markup | None:
         if p.time.of_bound:
             tip += f"\n{share(p.time.of_bound)} of what memory and arithmetic allow"
         _mark_case(chart, ranking, p.case, (p.intensity, p.speed), (0.0, floor), tip)
-    # Labels at the lines would overprint other things.
+    # Labels at the lines would cover marks and text.
     lines = tag("ul", *names, class_="legend") if names else None
     return tag("div", legend(MEANING), lines, chart.draw(420))
 

@@ -93,7 +93,7 @@ class _Choice:
         self.users = users(graph)
         self.overwritten = {old for op in self.order for old in op.operands[: overwritten(op)]}
         self.chosen: dict[Node, Library | None] = {}
-        # the ops in whose loops a value is computed, and the maps from it to their iterators
+        # for each value, the ops in whose loops it is computed, with the maps by which they read it
         self.readers: dict[Node, Readers] = {}
         self.cones = _cones(self.order)
         # operands of joins, and the values computed inline for them
@@ -130,7 +130,7 @@ class _Choice:
         if op.primitive is STATE:  # the parts of a state are stored instead
             return False
         if not self.calls and not op.shape and self.overwritten & set(op.operands):
-            return True  # an element that is overwritten later is read before, in a cell
+            return True  # the element is read into a cell before it is overwritten
         fold = _folded_in(op)
         if (fold is not None and is_scan(fold)) or self._needs_memory(op):
             return True

@@ -192,7 +192,8 @@ class _Scatter(Record):
             if not isinstance(stmt, Store):
                 return (stmt,)
             copy, index = of_block[stmt], stmt.index
-            # First, so that LLVM adds it to the address of the memory once, before the loop.
+            # The term of the copy comes first, so that LLVM adds it to the address of the memory
+            # once, before the loop.
             terms = ((blocks.iterator, _pitch(stmt)), *index.terms)
             return (stmt.replace(buffer=copy, index=index.replace(terms=terms)),)
 

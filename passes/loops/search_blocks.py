@@ -173,7 +173,7 @@ def _is_tiled(loop: For) -> bool:
     if loop.block is None or loop.block.unroll > 1 or loop.span is not None or loop.at is not None:
         return False
     size = dim(loop.block.size).constant
-    parts = any(isinstance(s, Select) for s in loop.body)  # such loops are split
+    parts = any(isinstance(s, Select) for s in loop.body)  # loops with selects are split
     return not parts and size is not None and size <= MAX_TILE
 
 

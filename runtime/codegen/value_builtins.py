@@ -376,7 +376,7 @@ def _by_float(builder: Any, args: list[Any], signed: bool) -> tuple[Any, Any]:
     quotient = getattr(builder, leave)(call_intrinsic(builder, "llvm.floor", [real]), between)
     if a.type.width < 32:
         quotient = builder.trunc(quotient, a.type)
-    elif signed:  # the smallest by -1 overflows, and wraps
+    elif signed:  # the smallest integer by -1 overflows, and wraps
         by_minus_one = builder.icmp_signed("==", b, b.type(-1))
         quotient = builder.select(by_minus_one, builder.neg(a), quotient)
     return quotient, builder.sub(a, builder.mul(quotient, b))

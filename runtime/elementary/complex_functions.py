@@ -94,9 +94,7 @@ def _near_1(m: Arithmetic, x: Numeric, y: Numeric) -> tuple[Numeric, Numeric, Nu
 
 
 def log(m: Arithmetic, of: RealFunction, x: Numeric, y: Numeric) -> RealParts:
-    """Half the logarithm of x**2 + y**2, with rounding errors corrected, and the angle of (x,
-    y).
-    """
+    """Half the logarithm of x**2 + y**2, with corrected rounding errors, and the angle of z."""
     a, b, exponent = _near_1(m, x, y)
     square, other = a * a, b * b
     total = square + other

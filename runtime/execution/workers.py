@@ -237,7 +237,7 @@ class Pool:
         for job in list(self.jobs):
             if job.help():
                 return True
-            if not job.is_open:  # a signal came before the caller could do this
+            if not job.is_open:  # a signal came before the caller could drop it
                 self.jobs.pop(job, None)
         return False
 
