@@ -478,7 +478,7 @@ class MethodTable:
     """The role of each method of the classes in loaded modules, by class."""
 
     def __init__(self) -> None:
-        """Start with classes to look up."""
+        """Start with the names of the classes to look up."""
         self._waiting = tuple({**_PURE, **_WRITE, **_EFFECT, **_IMPURE})
         self._count = 0
         self._classes: dict[type, dict[str, Role]] = {}

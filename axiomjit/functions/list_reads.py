@@ -96,7 +96,7 @@ def _refuse(calls: Calls, items: Any) -> NoReturn:
 
 
 def opened(calls: Calls, value: Any) -> Any:
-    """The value, with all items put one by one into the nested lists of the value."""
+    """The value, after all items were put one by one into the lists in it."""
     if is_appended(value):
         put_items(calls, value)
     if type(value) in (list, tuple):

@@ -419,7 +419,7 @@ class Operators(Objects):
         return made
 
     def _iterated(self, iterator: Any) -> Any:
-        """Iterate by the `__next__` of a user's class."""
+        """Yield the items that the `__next__` of a user's class returns."""
         method = self._special(iterator, "__next__")
         if method is MISSING:
             return self.iterate(iterator)

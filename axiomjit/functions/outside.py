@@ -253,7 +253,9 @@ class Outside:
     # Sources and guards
 
     def source(self, made: Source, value: Any = None) -> Source:
-        """The source of a place; each place has one source. A root is given with its `value`."""
+        """The only source of a place; a source that is no part of another is given with its
+        `value`.
+        """
         known = self._places.setdefault(made.identity, made)
         if known is made:
             made.number, made.line = len(self.sources), user_location()

@@ -44,8 +44,8 @@ def lifted(outputs: Sequence[Node], given: Mapping[Node, Node], length: Dim) -> 
 
     Args:
         outputs: Nodes of the graph for one value.
-        given: For some nodes of that graph, the node of all values, whose first dimension has the
-            length `length`.
+        given: For some nodes of the graph for one value, the node with all values, whose first
+            dimension has the length `length`.
         length: The number of values.
 
     Raises:

@@ -211,8 +211,8 @@ def mask_of_reads(index: IndexMap, extents: Shape, shape: Shape) -> Node | None:
 def seen_by(mask: Node, index: IndexMap, extents: Shape, shape: Shape) -> Node:
     """The mask of an operand's elements from a mask of the points at which a plain map reads them.
 
-    If several points read an element, the mask of one of these points is taken. Elements that no
-    point reads are False.
+    If several points read an element, the mask of one of these points is taken. The mask is False
+    at elements that no point reads.
     """
     kept = [k for order in _orders(index, extents) for k in order]
     turned = {k: iterator(new) for new, k in enumerate(kept)}

@@ -215,8 +215,8 @@ class _Choice:
 
         Library operations need entire operands. BLAS computes a product of two matrices. BLAS also
         computes a product of a matrix and a vector if both are in memory, or if the matrix is in
-        memory and large, since storing the vector then costs little. Otherwise loops compute the
-        operands where they read them.
+        memory and large, since storing the vector then costs little. If loops compute a product,
+        they compute its operands where they read them.
         """
         if isinstance(op.primitive, LibraryOperation):
             return Library(op.primitive, operand_iterators(op), origin(op))

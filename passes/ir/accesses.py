@@ -32,7 +32,7 @@ from axiomjit.symbolic.index_ranges import Access, IndexRange, is_at_least, rang
 OF_CALL: Final = (STRIDE, BACKWARD)
 """The kinds of strides whose values are known only in a call."""
 MAX_DIVISIONS: Final = 32
-"""The largest number of terms that an index may have to be divided by a stride."""
+"""The largest number of terms that are divided when an index is divided by a stride."""
 
 
 class Accessed(Record):

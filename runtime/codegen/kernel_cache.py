@@ -204,7 +204,7 @@ class KernelHandle:
 
 
 def _no_kernel() -> None:
-    """Return None; `dropped` is this function before the kernel is dropped first."""
+    """Return None, as `dropped` of a handle does until its kernel is dropped for the first time."""
 
 
 def load_all(handles: Sequence[KernelHandle]) -> list[LoadedKernel]:

@@ -218,8 +218,8 @@ class Arithmetic(ABC):
     def reduced(self, x: Numeric, bits: int) -> Numeric:
         """Return x minus the nearest multiple of 2**-bits; NaN remains NaN.
 
-        A zero may have any sign. The result is correct if |x| is below 2**20 (float32) or 2**50
-        (float64) times 2**-bits.
+        A result of zero may have either sign. The result is correct if |x| is below 2**20 (float32)
+        or 2**50 (float64) times 2**-bits.
         """
         magic = 1.5 * 2.0 ** (self.mantissa - bits)
         return x - ((x + magic) - magic)

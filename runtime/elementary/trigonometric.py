@@ -191,7 +191,7 @@ def _arc(m: Arithmetic, q: Numeric, lost: Numeric | None = None) -> Numeric:
 
 
 def arctan(m: Arithmetic, x: Numeric) -> Numeric:
-    """The arc tangent: that of c, from a table, plus that of (|x| - c) / (1 + |x| c)."""
+    """The arc tangent of x, as the sum of those of c (from a table) and (|x| - c) / (1 + |x| c)."""
     points, angles = (
         _rotated(table[m.code][:COUNT], LEAD_OF_FIRST) for table in (ARC_POINTS, ARC_ANGLES)
     )
