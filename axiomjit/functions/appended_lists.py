@@ -2,10 +2,11 @@
 
 A list that exists before a loop becomes a `_Log` when a trip of the loop appends to it. Tracing the
 body the first times finds how many items a trip appends, of which type, and whether a condition
-decides this (`AppendsFound` then ends the tracing of the body). Then the body is traced once more,
-with an array that is made before the loop and into which each append writes. The place of an item
-is affine in the indices of the loops around. If a condition decides whether a trip appends, a mask
-says which places are filled. After the loop, a `ListItems` in the list stands for the items.
+decides this (`AppendsFound` then ends the tracing of the body). When this is known, the body is
+traced once more, with an array that is made before the loop and into which each append writes. The
+place of an item is affine in the indices of the loops around. If a condition decides whether a trip
+appends, a mask says which places are filled. After the loop, a `ListItems` in the list stands for
+the items.
 """
 
 from __future__ import annotations

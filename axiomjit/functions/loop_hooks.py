@@ -301,8 +301,8 @@ class LoopHooks:
         """End the trace at a refused loop of many trips, which Python then runs between exits.
 
         Raises:
-            NeedsValuesError: the loop is such a loop, or Python runs the function unless all its
-                loops are regions.
+            NeedsValuesError: the loop was refused and is long, or Python runs the function unless
+                all its loops are regions.
         """
         wanted = self._calls.outside.wanted
         is_left = key in wanted.leaving and loop.is_long(MANY)

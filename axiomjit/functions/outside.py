@@ -143,7 +143,7 @@ class Wanted:
         self.exits: set[int] = set()
         """The lines in branches of the function's own loops that no region can contain."""
         self.leaving: set[tuple[CodeType, bool]] = set()
-        """The bodies of loops, as in `repeated`, that were refused for such lines."""
+        """The bodies of loops, as in `repeated`, that were refused because of lines in `exits`."""
         self.leaves = leaves
         """The function, if Python may run it with compiled trips of its loops; else None."""
         self.only_regions = False
@@ -253,9 +253,7 @@ class Outside:
     # Sources and guards
 
     def source(self, made: Source, value: Any = None) -> Source:
-        """The only source of a place; a source that is no part of another is given with its
-        `value`.
-        """
+        """The only source of a place; a source that is not part of another is given a `value`."""
         known = self._places.setdefault(made.identity, made)
         if known is made:
             made.number, made.line = len(self.sources), user_location()

@@ -187,8 +187,8 @@ class _Watched:
     """The state that a function of a row could change, stored before the trace for all rows.
 
     Raises:
-        NeedsValuesError: the function refers to an object, or gets one, whose changes would not be
-            noticed.
+        NeedsValuesError: the function refers to an object or gets an object whose changes would not
+            be noticed.
     """
 
     def __init__(self, calls: Any, rows: Tracer, *given: object) -> None:

@@ -421,7 +421,7 @@ class _File:
         self._compiled: dict[bool, dict[tuple[str, int], list[CodeType]]] = {}
 
     def compiled(self, code: CodeType) -> list[CodeType]:
-        """Return the code objects of the file with the name and first line of the given one."""
+        """Return the file's code objects with the name and first line of the code object `code`."""
         is_rewritten = _has_rewritten_asserts(code)
         parts = self._compiled.get(is_rewritten)
         if parts is None:

@@ -483,7 +483,7 @@ def _fields_of(value: Any) -> list[Any]:
 
 
 def same_value(one: Any, other: Any) -> bool:
-    """True for equal values of one type; -0.0 differs from 0.0, and a NaN equals the same NaN."""
+    """True for equal values of equal type; -0.0 differs from 0.0, a NaN equals the same NaN."""
     if one is other:
         return True
     kind: Any = type(one)

@@ -1,7 +1,7 @@
 """Trace functions without text, by their byte code, if this code stores nothing outside.
 
-The copy of such a function has other global names: its callables are hooks, and outside values that
-it reads have sources and guards. Objects of the user's classes are refused.
+The copy of a function without text has other global names: its callables are hooks, and outside
+values that it reads have sources and guards. Objects of the user's classes are refused.
 """
 
 from __future__ import annotations

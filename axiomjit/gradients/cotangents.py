@@ -1,7 +1,7 @@
 """Cotangents: derivatives of results by a node, with masks of the elements that are defined.
 
 A cotangent keeps the condition of a `where`, mask or padding until the cotangent is summed. Until
-then, a factor that is infinite or NaN where the condition is false has no effect.
+the sum, a factor that is infinite or NaN where the condition is false has no effect.
 
 In the body of a loop, the cotangent of a part of an array stores the place of the part until it is
 added to the cotangent of the array. Each trip then writes only the part.

@@ -4,8 +4,8 @@ A row of `LIBRARY` is a pullback `rule(g, y, *operands, **options)`. `g` is the 
 result `y`, and the options are the options of the call. `g`, `y` and the operands are arrays that
 NumPy's functions accept. For a function with several results, the rule is called once for each
 result, with the number of the result as `part`. The rule returns one cotangent for each operand, in
-the operand's shape, or None. A rule that needs the other results calls the function again: equal
-calls are one node.
+the operand's shape, or None. A rule that needs the other results calls the function again; this
+costs nothing, since equal calls are the same node.
 
 A row of `UFUNCS_OF_SCIPY` has partial derivatives, like a row of `rules.py`.
 """

@@ -1,8 +1,8 @@
 """The values of a `checkpoint`: a gradient computes these values again instead of keeping them.
 
-Equal nodes are one node. Therefore the second computation reads marked copies of the operands of
-the first computation. Marked copies have numbers, so that they are not equal, and no pass before
-`choose_storage` removes them.
+Equal nodes of a graph are the same node. Therefore the second computation reads marked copies of
+the operands of the first computation. Marked copies have numbers, so that they are not equal, and
+no pass before `choose_storage` removes them.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """The adjoints of the reads of an operation, which give the cotangents of operands' elements.
 
 An operation reads an operand at map(p) for each point p of its iteration space. `pull` computes the
-adjoint of such a read: for each element, the sum of the values at the points that read the element.
-The adjoint of a broadcast is a sum. The adjoint of a slice or window with steps of 1 or -1 is a
-read with conditions, and the adjoint of a reshape is the opposite reshape. The adjoints of other
-maps write into zeros.
+adjoint of a read by a map: for each element, the sum of the values at the points that read the
+element. The adjoint of a broadcast is a sum. The adjoint of a slice or window with steps of 1 or -1
+is a read with conditions, and the adjoint of a reshape is the opposite reshape. The adjoints of
+other maps write into zeros.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ class Merged(Record):
 def merged_group(index: IndexMap, extents: Shape, shape: Shape) -> Merged | None:
     """The dimensions that a map reads as one merged dimension; None if there are none.
 
-    The function of the last such dimension walks through all merged dimensions, and the functions
+    The function of the last merged dimension walks through all merged dimensions, and the functions
     of the other merged dimensions are 0.
     """
     for last, function in enumerate(index):
@@ -332,9 +332,9 @@ def _stretched(
 ) -> tuple[Sequence[Read], Shape, Conditions] | None:
     """The reads, with `step - 1` zeros between the points of iterator k; None if impossible.
 
-    The zeros are inserted into one factor. If several factors depend on the iterator, their product
-    becomes one factor first. It is impossible if a condition has a coefficient of k that is no
-    multiple of `step`.
+    The zeros are inserted into only one factor. If several factors depend on the iterator, their
+    product becomes one factor first. The insertion is impossible if a condition has a coefficient
+    of k that is no multiple of `step`.
     """
     walking = [pair for pair in reads if k in iterators_of(pair[1])]
     terms = [c for one in conditions for j, c in one.function.terms if j == k]

@@ -60,7 +60,7 @@ def _stand_in(value: Any, name: str) -> Any:
 
 
 def explained(error: Exception, values: Sequence[Any], names: Sequence[str]) -> Exception:
-    """The error of a call with stand-ins; another one if it is about an unknown length."""
+    """The error of a call with stand-ins, replaced by another error if a length is unknown."""
     if not isinstance(error, AxiomError):
         return error
     for value, name in zip(values, names, strict=True):

@@ -55,8 +55,8 @@ def index_node(node: Node, key: object) -> Node:
 
     A mask is replaced by the positions of its true elements, one array per dimension. A single
     element is a copy. Integer arrays are broadcast together. In the result, the dimensions of the
-    arrays replace the indexed dimensions, or come first if another item is between the arrays.
-    These rules are NumPy's.
+    arrays replace the indexed dimensions, or come first if another item is between the arrays. The
+    rules for indices are NumPy's.
 
     Raises:
         UnsupportedError: an index is a single bool whose value is not known.
@@ -240,7 +240,7 @@ def _spelled_out(items: Sequence[Any], rank: int) -> list[Any]:
 
 
 def _by_axis(full: Sequence[Any]) -> list[tuple[int, Any]]:
-    """The items except Ellipsis, each with its dimension; None gets the number of the next one."""
+    """The items except Ellipsis, each with its dimension; None gets the next item's dimension."""
     found: list[tuple[int, Any]] = []
     axis = 0
     for item in full:

@@ -1,8 +1,9 @@
 """Sums of squared deviations across blocks, in one pass over the elements.
 
 NumPy's variance sums the squares of differences from a mean, which needs a first pass over all
-elements. Here, a block has the state (count, sum, sum of squared deviations from its own mean), and
-two states are merged by the formula of Chan, Golub and LeVeque (1979), without cancellation.
+elements. In this module, a block has the state (count, sum, sum of squared deviations from its own
+mean), and two states are merged by the formula of Chan, Golub and LeVeque (1979), without
+cancellation.
 """
 
 from __future__ import annotations

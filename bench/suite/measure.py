@@ -224,8 +224,8 @@ class Group:
     def measure(self, peers: Iterable[str], least: int, most: int, inspect: bool = False) -> None:
         """Measure each peer in a new process.
 
-        The processes import at the same time, before times are measured. Then they make their first
-        calls one after the other.
+        The processes import at the same time, before times are measured. After the imports, the
+        processes make their first calls one after the other.
 
         Args:
             peers: the names of the peers.

@@ -235,8 +235,8 @@ class _Choice:
     def _is_small(self, op: Op) -> bool:
         """True if loops compute a product in less time than a call of a library takes.
 
-        This is decided only in the body of a user's loop. Elsewhere a call of a library costs so
-        little that a separate program for small lengths would not pay.
+        The function returns True only in the body of a user's loop. Elsewhere a call of a library
+        costs so little that a separate program for small lengths would not pay.
         """
         points = product(op.extents)
         if not isinstance(self.scope, BodyScope) or is_computed_later(points):

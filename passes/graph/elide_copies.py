@@ -45,8 +45,8 @@ def elide_copies(graph: Graph, context: Context) -> Graph:
     it reads the array that was copied. If the copied array is a C-contiguous argument or constant,
     the reader reads that array. If the copied values are elementwise results of such arrays, the
     reader computes them in memory order. A copy stays if a view of it is returned, since the view
-    must be of new memory. It also stays if a library operation would otherwise read a number, which
-    has no memory.
+    must be of new memory. A copy also stays if a library operation would otherwise read a number,
+    which has no memory.
 
     Needs: a legal graph in which only outputs are views.
     Gives: a legal graph.

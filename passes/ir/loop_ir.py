@@ -324,7 +324,7 @@ class Nest(Record):
     """The scratch memory of the body."""
     prepass: bool = False
     """True if the nest only fills the partials of the next nest, so that chunks of the next nest
-    may run in any order. This nest is skipped if those chunks run in order.
+    may run in any order. A prepass is skipped if the chunks of the next nest run in order.
     """
     chunk_chain: Dim | None = None
     """The number of iterations per chunk, if a chunk needs the partials that the chunk before it

@@ -183,7 +183,7 @@ class Release(Record):
 class Reuse(Record):
     """A step that gives the memory of `source`, a temporary that is no longer needed, to `buffer`.
 
-    Both buffers have the same number of bytes.
+    `source` and `buffer` have the same number of bytes.
     """
 
     buffer: str

@@ -250,7 +250,8 @@ def _extents_inside(loop: For) -> Iterator[Dim]:
 def _in_groups(body: tuple[Stmt, ...], loop: For, numbers: Iterator[int]) -> Nest:
     """A grid of groups of blocks, and the part that combines their results.
 
-    Both parts repeat the statements before the loop; only the combine part stores the result.
+    The grid and the combine part both repeat the statements before the loop; only the combine part
+    stores the result.
     """
     at = body.index(loop)
     states = [s.state for s in body[:at] if isinstance(s, Alloc)]

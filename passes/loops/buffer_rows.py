@@ -64,7 +64,7 @@ def buffer_rows(program: LoopProgram, context: Context) -> LoopProgram:
     """Join a nest that computes new values of an array with the nest that writes them into it.
 
     New values depend on old elements of rows before and after, so a row is written only when no
-    later row reads its old elements any more. Until the row is written, its new values are in a
+    later row reads its old elements any more. Until a row is written, its new values are in a
     buffer of rows. Threads share rows in blocks. Neighbouring blocks read the rows at the ends of a
     block, so the combine part writes these rows after all blocks have run. Results therefore do not
     depend on the number of threads. Decisions by the distances of reads and the lengths of rows

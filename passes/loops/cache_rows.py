@@ -31,9 +31,9 @@ def cache_rows(program: LoopProgram, context: Context) -> LoopProgram:
 
     Without this pass, a softmax computes exponentials to sum them, and computes them again to
     divide them by the sum. With this pass, the first loop stores the exponentials in the row of the
-    result, which stays in the cache, and the last loop loads and overwrites them. So no additional
-    memory is needed. The pass requires that the result is written once and has the dtype of the
-    value, and that both loops walk the same row.
+    result, which stays in the cache, and the last loop loads and overwrites them. So this needs no
+    memory in addition to the result. The pass requires that the result is written once and has the
+    dtype of the value, and that both loops walk the same row.
 
     Needs: a legal loop program whose loops have no blocks.
     Gives: a legal loop program.
@@ -92,7 +92,7 @@ def _is_plain(loop: For) -> bool:
 
 
 def _shared(first: For, last: For, store: Store) -> tuple[For, For] | None:
-    """Both loops: the first loop stores an expensive common value, and the last one loads it."""
+    """Both loops, changed so that the first stores an expensive value that the last one loads."""
     if first.extent is not last.extent:
         return None
     known = {key: name for name, key in _keys(first).items()}

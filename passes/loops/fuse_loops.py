@@ -464,7 +464,8 @@ def _is_flat(nest: Nest) -> bool:
 def _has_functions(nest: Nest) -> bool:
     """True if a flat nest computes elementary functions over short rows.
 
-    If such a nest is not joined, it becomes one loop of vector code, even if the rows are short.
+    If a nest of this kind is not joined, it becomes one loop of vector code, although the rows are
+    short.
     """
     functions = any(isinstance(s, Let) and s.primitive.elementary for s in nest.statements)
     if not functions or not _is_flat(nest):

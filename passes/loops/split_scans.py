@@ -53,7 +53,8 @@ def split_scans(program: LoopProgram, context: Context) -> LoopProgram:
     share the prepass and the scan, but not the combine part. The scan becomes a loop over blocks
     that loads the state before a block and stores the state after it. So one thread can run the
     blocks in order without the prepass. The prepass runs only if threads share the blocks of a row.
-    Both ways combine the same states in the same order: results have the same bits.
+    With and without the prepass, the same states are combined in the same order, so results have
+    the same bits.
 
     Scans that depend on other states, and scans in a nest with other folds, are not changed.
     Comparisons of lengths record guards in the scope.

@@ -69,14 +69,14 @@ def strip_mine(program: LoopProgram, context: Context) -> LoopProgram:
 
     LLVM makes the whole loop scalar code if it has one scalar operation or a running fold. Several
     elementary functions in sequence form a chain of dependent instructions so long that a processor
-    cannot start the next iteration before the chain ends. Such a loop is cut into strips, and a
-    strip runs as several loops in turn: vector code, scalar operations, vector code; or the parts
-    of each chain in sequence, if `estimate_time` says that this is faster. Values that a later loop
-    needs are stored in tiles, with a cell per iteration of the strip, unless loading or computing
-    these values again is cheaper. A loop over a short block is not cut: the block is one strip. A
-    loop is not changed if it runs over part of its extent, loads from a buffer into which it
-    stores, or stores or folds twice into one place. Comparing the length of a loop records a guard
-    in the scope.
+    cannot start the next iteration before the chain ends. A loop with one of these problems is cut
+    into strips, and a strip runs as several loops in turn: vector code, scalar operations, vector
+    code; or the parts of each chain in sequence, if `estimate_time` says that this is faster.
+    Values that a later loop needs are stored in tiles, with a cell per iteration of the strip,
+    unless loading or computing these values again is cheaper. A loop over a short block is not cut:
+    the block is one strip. A loop is not changed if it runs over part of its extent, loads from a
+    buffer into which it stores, or stores or folds twice into one place. Comparing the length of a
+    loop records a guard in the scope.
 
     Needs: blocked nests.
     Gives: a legal loop program.

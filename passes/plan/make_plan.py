@@ -152,8 +152,8 @@ def _allocated_targets(step: Nest | LibraryCall, others: Sequence[LibraryCall]) 
 def _choose_steps(program: LoopProgram, context: Context) -> list[Choose | Check]:
     """The data-dependent lengths and truths, in the order in which steps compute them.
 
-    Each of these steps has the guards, from tracing and passes, that can be checked once its value
-    is known.
+    The step of a length or truth has the guards, from tracing and passes, that can be checked once
+    its value is known.
     """
     written = _last_writes(program)
     counts = sorted(program.counts, key=lambda count: written[count.view.storage.name])

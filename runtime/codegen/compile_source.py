@@ -1,8 +1,8 @@
 """Compile kernel source to machine code, with Numba and LLVM.
 
-A kernel is compiled to `i32 k(result*, exception*, words*, lo, hi)`. This is Numba's raw calling
-convention, without CPython or C wrapper, reference counting, fastmath and threads. Numba uses the
-first two pointers; a kernel does not touch them.
+A kernel is compiled to `i32 k(result*, exception*, words*, lo, hi)`. The kernel has Numba's raw
+calling convention, without CPython or C wrapper, reference counting, fastmath and threads. Numba
+uses the first two pointers; a kernel does not touch them.
 
 `lower_source` turns the source into LLVM code, with Numba's types, data models and intrinsics.
 Numba's front end (byte code, type inference, registries of functions) is not used, since the
@@ -52,8 +52,8 @@ class KernelLibrary(TargetLibrary):
     loops_apart = False
     """True if each inner loop becomes a function, which can use all registers.
 
-    Otherwise LLVM loads the constants of all loops before the first loop. If these are more
-    constants than there are registers, it loads them again in every step of a loop.
+    Otherwise LLVM loads the constants of all loops before the first loop. If there are more
+    constants than registers, LLVM loads constants again in every step of a loop.
     """
 
     def create_ir_module(self, name: str) -> Any:

@@ -9,10 +9,10 @@ and called functions give the same bits.
 
 The arithmetic emits recipes as LLVM code, which LLVM can vectorise. Each operation of a recipe is
 one instruction, except that some steps are calls of functions whose vector forms are instructions
-(`llvm_functions`). A few numbers need another, slow recipe. For these, a recipe calls a function of
-the number and of the result that the recipe has for other numbers (`beyond`). A vector form of this
-function tests whether any lane has such a number, and only then computes the lanes one by one, so
-that the loop remains vector code.
+(`llvm_functions`). A few numbers need another, slow recipe. For a number of this kind, a recipe
+calls a function of the number and of the result that the recipe has for other numbers (`beyond`). A
+vector form of this function tests whether any lane has a number of this kind, and only then
+computes the lanes one by one, so that the loop remains vector code.
 """
 
 from __future__ import annotations
@@ -332,7 +332,7 @@ def _one_by_one(builder: Any, form: Any, single: Any) -> Any:
 def _test(function: Any, builder: Any, bound: float) -> None:
     """Emit a test: the function returns its second operand unless |x| > bound in a lane.
 
-    Afterwards the builder is in the block that runs if |x| > bound in a lane.
+    After the call, the builder is in the block that runs if |x| > bound in a lane.
     """
     x, usual = function.args
     size = call_intrinsic(builder, "llvm.fabs", [x])

@@ -290,8 +290,8 @@ class _Writer:
     def choice(self, stmt: ast.If, scope: Scope) -> None:
         """Translate both branches of a condition, with a phi for each name that a branch assigns.
 
-        The code of a branch runs once, for instance to combine the results of groups. Its loops are
-        short, so to optimise them would take longer than to run them.
+        The code of a branch runs once, for instance to combine the results of groups. The loops in
+        branches are short, so to optimise them would take longer than to run them.
         """
         builder = self.builder
         condition = self.truth(stmt.test, scope)

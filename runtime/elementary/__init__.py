@@ -1,9 +1,10 @@
 """Elementary functions, written once and run by two arithmetics: LLVM code and plain NumPy.
 
 `arithmetic` defines the operations of recipes, and has them in NumPy; `codegen.elementary_builtins`
-has them in LLVM code. Both round each operation in the same way, including fused multiply-add, so a
-kernel and its plain source give the same bits. `functions` is the table of recipes. The functions
-have the same names in the table, in `codegen.elementary_builtins` and in generated source.
+has them in LLVM code. Both arithmetics round each operation in the same way, including fused
+multiply-add, so a kernel and its plain source give the same bits. `functions` is the table of
+recipes. The functions have the same names in the table, in `codegen.elementary_builtins` and in
+generated source.
 
 To add a function:
 

@@ -5,7 +5,7 @@ formulas, x = k log(2) + r, after Cody and Waite, "Software Manual for the Eleme
 1980, chapter 6.
 
 2 sinh(x) = (2**k - 2**-k) cosh(r) + (2**k + 2**-k) sinh(r); for 2 cosh(x), the two factors are
-exchanged. The factors are inexact only if 2**-k is below the last bit of 2**k. In that case they
+exchanged. The factors are inexact only if 2**-k is below the last bit of 2**k. Inexact factors
 multiply only terms that are small compared with 2**k. The last sum adds these terms, 2**k and
 2**-k.
 
@@ -101,7 +101,7 @@ def exp2(m: Arithmetic, x: Numeric) -> Numeric:
 def expm1(m: Arithmetic, x: Numeric) -> Numeric:
     """e**x - 1 = 2**k (e**r - 1) + (2**k - 1), where e**r is from 3/4 to 3/2.
 
-    This formula has little cancellation. For small x, k is 0.
+    In this formula, little cancels. For small x, k is 0.
     """
     power = _expm1_of_singles if m.code == "f4" else _expm1_of_doubles
     return m.copysign(power(m, m.bounded(x, *SMALL[m.code])), x)
@@ -169,8 +169,8 @@ def cosh(m: Arithmetic, x: Numeric) -> Numeric:
 def _tanh_of_doubles(m: Arithmetic, size: Numeric) -> Numeric:
     """d / (d + 2) for d = e**(2 x) - 1 = 2**k (e**r - 1) + (2**k - 1), -0.01 < r < log(2).
 
-    For these r, no terms cancel. The polynomial is evaluated at r / 2. An approximate division
-    gives the rounding error of the quotient, which is added.
+    For r in this range, no terms cancel. The polynomial is evaluated at r / 2. An approximate
+    division gives the rounding error of the quotient, which is added.
     """
     high, low = LN2[m.code]
     whole, scale = m.nearest_power(size, 2.0 * LOG2_E, 0, 0.49)

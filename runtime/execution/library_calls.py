@@ -1,10 +1,10 @@
 """Library calls as steps of plans, and the limits of the threads of libraries.
 
-A library that computes matrix products has threads of its own. A plan calls such a library only
-between parallel sections, so that the library's threads do not run at the same time as our workers.
-`threads(n)` and `AXIOMJIT_NUM_THREADS` limit the library, too, if `threadpoolctl` can be imported.
-A library has one limit per process. While several calls have a limit, the smallest limit holds for
-all.
+A library that computes matrix products has threads of its own. A plan calls a library with threads
+only between parallel sections, so that the library's threads do not run at the same time as our
+workers. `threads(n)` and `AXIOMJIT_NUM_THREADS` limit the library, too, if `threadpoolctl` can be
+imported. A library has one limit per process. While several calls have a limit, the smallest limit
+holds for all.
 """
 
 from __future__ import annotations

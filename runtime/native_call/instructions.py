@@ -73,7 +73,7 @@ class NewArray(Instruction):
         return size
 
     def words(self) -> Sequence[Word]:
-        """The words of the record; under `config.check`, they say with what to fill a new array."""
+        """The words of the record; under `config.check`, one is the value that fills the array."""
         flags = WRITEABLE if self.writable and self.base >= 0 else 0
         is_filled = config.check and (self.base < 0 or self.takes)
         fill = np.full(8, poison(self.dtype), self.dtype).tobytes()[:8] if is_filled else b""

@@ -5,8 +5,8 @@
 The metadata are one line of JSON with only texts and numbers, which Python reads as a literal; the
 object files follow without a gap. Bytes are rejected if they have another form, were made for
 another key, or call a function that kernels may not call; the kernel is then compiled again. The
-tables of an object file (ELF) list the functions that it calls. These tables are checked, because
-LLVM aborts the process on damaged tables.
+tables of an object file (ELF) list the functions that it calls. The tables of object files are
+checked, because LLVM aborts the process on damaged tables.
 
 Most files are linked here, without LLVM, whose import and start take 30 ms. The object files that
 LLVM writes for code in memory (large code model, x86-64) need little linking: sections are placed

@@ -10,8 +10,8 @@ writable by others. A folder is opened and checked for each use, and files are o
 the open folder, so that nobody can replace the folder in between.
 
 The folders also have the machine code of LLVM texts that are the same in every program
-(`cached_code`). Such code is never unloaded, since it may be called until the process ends, even
-after Python has cleared its modules.
+(`cached_code`). The code of these texts is never unloaded, since it may be called until the process
+ends, even after Python has cleared its modules.
 
 The key of a file is a digest of all inputs of its content. The machine code of a kernel depends on
 the kernel's own key (its source and words), its traits, the target with all its capabilities, the
