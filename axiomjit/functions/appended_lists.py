@@ -45,7 +45,7 @@ _NONE: Final = dim(0)
 
 
 class AppendsFound(RegionRefused):
-    """Raised to trace `loop` again: its body appends another number or type of items than known."""
+    """Raised to trace `loop` again, since the number or type of the appended items has changed."""
 
     def __init__(self, loop: LoopAppends) -> None:
         super().__init__("appends whose number differs between passes")

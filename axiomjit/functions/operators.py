@@ -175,7 +175,7 @@ class Operators(Objects):
         raise TypeError(f"unsupported operand type(s) for {shown}: {kinds}")
 
     def _special(self, owner: Any, name: str) -> Any:
-        """A special method that the user's class defines in Python; MISSING if it does not."""
+        """A special method that a user's class defines in Python; MISSING without such a method."""
         if is_plain(owner) or not is_users(type(owner)):
             return MISSING
         found = self._class_part(owner, type(owner), name)

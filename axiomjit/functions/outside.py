@@ -437,12 +437,12 @@ class Outside:
         return id(value) in self._originals
 
     def original(self, value: Any) -> Any:
-        """The object from outside that a value represents, or the value itself."""
+        """The object from outside that `value` represents; `value` itself if it represents none."""
         known = self._originals.get(id(value))
         return value if known is None else known[1]
 
     def owner(self, value: Any) -> Any:
-        """The container from outside that a copy represents, or the value itself."""
+        """The container from outside that `value` represents as a copy; else `value` itself."""
         known = self._originals.get(id(value))
         return known[1] if known is not None and is_container(known[1]) else value
 

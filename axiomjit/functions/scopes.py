@@ -23,7 +23,7 @@ _INLINED: Final = sys.version_info >= (3, 12)
 
 
 class Scope:
-    """The names of one function or comprehension; `up` is the scope around it.
+    """The names of one function or comprehension; `up` is the scope around this scope.
 
     Private names have the name of their class in front, as in the code object.
     """

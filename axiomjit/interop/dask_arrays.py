@@ -118,7 +118,7 @@ class Arrays:
             self._keep(target, self._blocks(Chosen(k), target, [whole, every], fresh))
 
     def _continued(self, target: Target) -> UfuncFold | None:
-        """The fold of a running fold, in which a block continues all previous blocks; else None."""
+        """The fold of a target in which each block continues the previous blocks; None for others."""
         if self._classified.cuts.get(target.node) != SCAN:
             return None
         assert isinstance(target.node.fold, UfuncFold)

@@ -43,8 +43,9 @@ MAX_SHARED_WEIGHT: Final = 16
 LOOKUP_COST: Final = 4
 """The cost of a random access, in additions."""
 MAX_GATHERED_SHARE: Final = 8
-"""The factor by which gathered positions must be fewer than the elements of an expensive value that
-is not stored. Loops along memory are vectorised, and gathers perhaps not.
+"""An expensive value is stored if gathers read more than 1 / 8 as many positions as it has
+elements. Storing all elements is faster per element, since loops along memory are vectorised, and
+gathers perhaps not.
 """
 STORE_AND_LOAD_COST: Final = 2
 """The cost, in additions, of a store and a later load of an element, if memory is accessed in

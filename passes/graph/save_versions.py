@@ -140,7 +140,7 @@ def _reads_elsewhere(op: Update, k: int, stored: Collection[Node], context: Cont
 def _may_meet(place: IndexMap, op: Update, context: Context) -> bool:
     """True if an element read at one point of the loops may be written at another point.
 
-    Of the iterators of folds, the test uses only that they are not negative.
+    The only fact that the test uses about iterators of folds is that they are not negative.
     """
     ranges = tuple((_index(k), dim(0), n - 1) for k, n in enumerate(op.extents))
     read, written = (Access(tuple(map(_position, one)), ranges) for one in (place, op.maps[0]))

@@ -147,8 +147,8 @@ class For(Record):
     iterations.
     """
     under: str | None = None
-    """The iterator of the first loop of the nest, if the range given to the kernel counts
-    iterations of this loop, which is inside the first one; else None.
+    """The iterator of the nest's first loop, if this loop is directly inside the first loop and the
+    range given to the kernel counts the iterations of this loop; else None.
     """
     poll_every: int = 0
     """The number of iterations between checks for cancellation; 0 for no checks."""

@@ -232,7 +232,7 @@ class OfRegion(Record):
 
 
 class Repeat(OfRegion):
-    """A step that runs the first plan `trips` times, or without a limit if that is None.
+    """A step that runs the first plan `trips` times, or without a limit if `trips` is None.
 
     Lengths of the plans depend on the `index`, which counts trips from 0. If there is a second
     plan, it computes a truth before each trip; the loop ends when the truth is false. The results

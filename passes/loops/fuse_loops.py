@@ -113,7 +113,7 @@ def _tidy(step: Nest | LibraryCall) -> Nest | LibraryCall:
 
 
 class _Facts(Record):
-    """Facts about a step that may forbid joining it; `counts` are its data-dependent lengths."""
+    """Facts that may forbid joining a step; `counts` are the step's data-dependent lengths."""
 
     reads: frozenset[Storage]
     writes: frozenset[Storage]

@@ -39,9 +39,10 @@ def insert_cancellation_checks(program: LoopProgram, context: Context) -> LoopPr
     The caller of a kernel polls the flag between units, but one unit can take long: it may be a row
     of any length, or a fold of few columns over many rows. The flag decides only whether results
     are discarded, never their values. A cancelled unit may leave any values in its buffers, so
-    kernels that write into arguments or variables do not poll. Kernels of regions poll: a cancelled
-    kernel ends between two trips, after all writes of the earlier trips. Estimating the work of a
-    loop with the lengths of this call records guards in the scope.
+    kernels that write into arguments or variables do not poll. Kernels of regions poll even if they
+    write into arguments or variables: a cancelled kernel of a region ends between two trips, after
+    all writes of the earlier trips. Estimating the work of a loop with the lengths of this call
+    records guards in the scope.
 
     Needs: a legal loop program; all other passes over loops have run.
     Gives: a legal loop program.

@@ -189,7 +189,7 @@ def _last_writes(program: LoopProgram) -> dict[str, int]:
 
 
 def _written_early(program: LoopProgram, choices: Sequence[Choose | Check]) -> tuple[int, ...]:
-    """The positions of arguments that are written up to the last step that may fail."""
+    """The positions of arguments written by the last step that may fail, or by an earlier step."""
     written = _last_writes(program)
     asked = [written[c.count.buffer] for c in choices if c.choice.guards]
     calls = ((k, s.operation) for k, s in enumerate(program.steps) if isinstance(s, LibraryCall))

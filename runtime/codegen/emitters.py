@@ -195,7 +195,7 @@ def _to_part(rule: Callable[..., Real | Bit]) -> Emitter:
 
 
 def _each(function: Callable[..., Real]) -> Emitter:
-    """The emitter that applies a function to both parts."""
+    """The emitter that applies a function to the real and to the imaginary part of an operand."""
     return _to_number(lambda *numbers: tuple(map(function, *numbers)))
 
 

@@ -241,7 +241,7 @@ class _Writer:
         return [part for name in names for part in self.split(scope[name].llvm)]
 
     def split(self, value: Any) -> list[Any]:
-        """A list of the value, or of the members of a structure."""
+        """A list with the members of a value that is a structure, or with the value alone."""
         if not isinstance(value.type, ir.LiteralStructType):
             return [value]
         return [self.builder.extract_value(value, k) for k in range(len(value.type))]
