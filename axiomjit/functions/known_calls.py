@@ -483,7 +483,7 @@ def _class_of(function: Any, module: str, name: str) -> type | None:
 
 
 def _of_bound(method: MethodType, own: str) -> CallKind:
-    """The kind of a bound method of the user's, or of a library's class."""
+    """The kind of a method bound to an object; the user or a library may define the method."""
     function: Any = method.__func__
     owner: Any = method.__self__
     if not is_library(function, own):

@@ -1,9 +1,9 @@
 """Trace `np.apply_along_axis`: the function of a row is traced once for all rows.
 
-If there are few rows, the function is traced for each of them. For more rows, the function is
-traced with one row that stands for all rows. The function must then do nothing but compute, so that
-the results for all rows are the same computation with more loops around it. `np.apply_over_axes`
-calls its function once for each axis.
+If there are few rows, the function is traced for each row. For more rows, the function is traced
+with one row that stands for all rows. The function must then do nothing but compute, so that the
+results for all rows are the same computation with more loops around it. `np.apply_over_axes` calls
+its function once for each axis.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ class Rewriter(Expressions):
     """The number of reads of each name in the function; None if the function has no loop."""
 
     def module(self) -> ast.Module:
-        """Return a module whose only function takes the hooks and defines the rewritten function."""
+        """Return a module; its only function takes the hooks and defines the rewritten function."""
         node = self.node
         if hasattr(node, "type_params"):
             node.type_params = []

@@ -134,7 +134,7 @@ def _copy_rule(node: Node, new: Mapping[Node, Node]) -> None:
 
 
 def with_kept_regions(outputs: Sequence[Node]) -> list[Node]:
-    """The outputs, in which regions that also keep states replace the regions, if there are any."""
+    """The outputs, in which regions that also keep states replace regions that do not."""
     kept = kept_regions()
 
     def children(node: Node) -> tuple[Node, ...]:

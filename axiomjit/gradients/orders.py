@@ -158,7 +158,7 @@ def _unique(
     part: int | None = None,
     **options: Any,
 ) -> Any:
-    """The cotangent of `np.unique`'s operand: equal elements share that of their value evenly."""
+    """The cotangent of `np.unique`'s operand: equal elements share a result's cotangent evenly."""
     if axis is not None or not sorted:
         return Refused("the unique rows of an array, or values that are not sorted")
     flat = np.reshape(x, -1)

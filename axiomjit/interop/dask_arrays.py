@@ -118,7 +118,7 @@ class Arrays:
             self._keep(target, self._blocks(Chosen(k), target, [whole, every], fresh))
 
     def _continued(self, target: Target) -> UfuncFold | None:
-        """The fold of a target in which each block continues the previous blocks; None for others."""
+        """The fold of a target whose blocks continue the previous ones; None for other targets."""
         if self._classified.cuts.get(target.node) != SCAN:
             return None
         assert isinstance(target.node.fold, UfuncFold)

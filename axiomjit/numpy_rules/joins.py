@@ -126,7 +126,8 @@ def _joined(
 
     Raises:
         ValueError: there are no arrays, or an array has no dimensions.
-        GraphValueError: the numbers of dimensions differ, or lengths along other dimensions.
+        GraphValueError: the numbers of dimensions differ, or the lengths along a dimension other
+            than `axis` differ.
         TypeError: `casting` does not allow the conversion.
     """
     if not nodes:

@@ -8,9 +8,9 @@ generated source.
 
 To add a function:
 
-1. Write the recipe `f(m, x)` beside its family, over operations of `m` and Python's operators:
-   no branch, no table in memory except tables of `lookup`, float32 and float64 by `m.code`. Other
-   recipes may be called.
+1. Write the recipe `f(m, x)` in the module of similar recipes. A recipe uses the operations of the
+   arithmetic `m`, Python's operators, and other recipes. It has no branch and no table in memory
+   except tables of `lookup`, and chooses between float32 and float64 by `m.code`.
 2. Fit the polynomial of the recipe: add a `Target` to `tools/elementary/coefficients.py`, then run
    `python -m tools.elementary.coefficients`, which writes `tables.py`.
 3. Put the recipe into `functions.RECIPES`, a row for the function into

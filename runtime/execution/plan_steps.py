@@ -72,7 +72,7 @@ class NativeStep:
     def emit_alone(
         self, plan: Plan, native: NativeWriter, examples: Sequence[Any], kind: type | None
     ) -> bool:
-        """Write a call of one function for all results of the plan; False if there is none."""
+        """Write a call of one function for all results of the plan; False if it is impossible."""
         return False
 
 
@@ -247,7 +247,7 @@ class Checking(BoundStep):
 
 
 class WritingBack(StepForm, BoundStep):
-    """The step that copies the new value of a converted argument back, the same for all lengths."""
+    """The step that copies a new value back into an argument, if the argument was converted."""
 
     __slots__ = ("_step",)
 
