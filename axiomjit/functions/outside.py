@@ -442,7 +442,9 @@ class Outside:
         return value if known is None else known[1]
 
     def owner(self, value: Any) -> Any:
-        """The container from outside that `value` represents as a copy; else `value` itself."""
+        """The container of which `value` is a copy; `value` itself if it is no copy of a
+        container.
+        """
         known = self._originals.get(id(value))
         return known[1] if known is not None and is_container(known[1]) else value
 

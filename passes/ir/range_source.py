@@ -109,7 +109,9 @@ class RangeSource(Record):
         return *([_extreme("max", starts)] if starts else []), _extreme("min", stops)
 
     def _caller_range(self, loop: For) -> tuple[str, str]:
-        """The first loop's range; the caller's range may count the iterations of an inner loop."""
+        """The range of the first loop, computed from the caller's range, which may have other
+        units.
+        """
         inner = loop.body[0] if loop.body else None
         if not isinstance(inner, For) or inner.under is None:
             return "lo", "hi"
