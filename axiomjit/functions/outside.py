@@ -442,9 +442,7 @@ class Outside:
         return value if known is None else known[1]
 
     def owner(self, value: Any) -> Any:
-        """The container of which `value` is a copy; `value` itself if it is no copy of a
-        container.
-        """
+        """The container of which `value` is a copy; `value` itself if there is no container."""
         known = self._originals.get(id(value))
         return known[1] if known is not None and is_container(known[1]) else value
 

@@ -109,9 +109,7 @@ class RangeSource(Record):
         return *([_extreme("max", starts)] if starts else []), _extreme("min", stops)
 
     def _caller_range(self, loop: For) -> tuple[str, str]:
-        """The range of the first loop, computed from the caller's range, which may have other
-        units.
-        """
+        """The range of the first loop, from the caller's range, which may have other units."""
         inner = loop.body[0] if loop.body else None
         if not isinstance(inner, For) or inner.under is None:
             return "lo", "hi"
