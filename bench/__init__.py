@@ -6,11 +6,11 @@ compiles each peer of a case alone and times the peers in turns), `records` (the
 meaning of its figures), `results` (ratios and their verdicts), `compare` (cases that became
 slower), `table` and `page` (the reports).
 
-Method: each peer runs in a fresh process. Its first call is timed alone, with empty caches, and the
-result must equal NumPy's. Rounds follow: in each round, every peer measures one sample, in random
-order. A second process, pinned to one core, uses the disk caches of the first process. Further
-processes of NumPy and axiomjit use these caches, too. The machine's bandwidth and peak arithmetic
-are measured in the same run.
+Method: each peer runs in a fresh process. The first call of a peer is timed alone, with empty
+caches, and the result must equal NumPy's. Rounds follow: in each round, every peer measures one
+sample, in random order. A second process, pinned to one core, uses the disk caches of the first
+process. Further processes of NumPy and axiomjit use these caches, too. The machine's bandwidth and
+peak arithmetic are measured in the same run.
 
 May import `base`, `bench.suite`, `bench.report`.
 """

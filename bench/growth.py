@@ -1,9 +1,9 @@
 """Measure compile times, and their growth with the size of a function.
 
 `python -m axiomjit.bench.growth` prints milliseconds of processor time, separately for axiomjit
-(tracing, passes, source) and for Numba. It measures a function of ten operators; families of
-functions of 200 and 400 operators, with ratios; one `concatenate` of 150, 300 and 600 slices; and
-the plans of 1,000 shapes of one function. Numba's time is the time of the first round, since a
+(tracing, passes, source) and for Numba. The program measures a function of ten operators; families
+of functions of 200 and 400 operators, with ratios; one `concatenate` of 150, 300 and 600 slices;
+and the plans of 1,000 shapes of one function. Numba's time is the time of the first round, since a
 kernel is compiled once per process. Axiomjit's ratios are medians over several rounds.
 """
 

@@ -1,4 +1,4 @@
-"""The passes: from a graph to kernels, one file and one verb each.
+"""The passes, which turn a graph into kernels; each pass is a file, named by a verb.
 
 | form | says | its passes |
 | --- | --- | --- |

@@ -78,11 +78,11 @@ class OptionalPass:
 
 
 BYPASSED: Final = ("cast", "negative")
-"""The primitives of operands that a rule of `simplify_algebra` bypasses."""
+"""The primitives of operands that some rule of `simplify_algebra` replaces."""
 
 
 def has_op(wanted: Callable[[Op], bool]) -> Callable[[Graph], bool]:
-    """A predicate: the graph has an op for which `wanted` is True."""
+    """A predicate that is True if the graph has an op for which `wanted` is True."""
     return lambda graph: any(map(wanted, graph.ops))
 
 
@@ -94,7 +94,7 @@ def reads_windows(op: Op) -> bool:
 def has_statement(
     kind: type[Stmt], wanted: Callable[[Any], bool] = lambda stmt: True
 ) -> Callable[[LoopProgram], bool]:
-    """A predicate: a nest has a statement of a type for which `wanted` is True."""
+    """A predicate that is True if a nest has a statement of a type for which `wanted` is True."""
     return lambda program: any(map(wanted, program.statements.get(kind, ())))
 
 
@@ -104,13 +104,13 @@ def goes_backward(access: Load | Store) -> bool:
 
 
 def reads_running(loop: For) -> bool:
-    """True if a loop reads states after each step."""
+    """True if a loop reads a state after each of its iterations."""
     kinds = set(map(type, loop.body))
     return Fold in kinds and ReadState in kinds
 
 
 def either(*predicates: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    """A predicate: one of these is True."""
+    """A predicate that is True if one of the given predicates is True."""
     return lambda program: any(applies(program) for applies in predicates)
 
 
@@ -131,7 +131,7 @@ folds_rows: Final = has_statement(
         and any(isinstance(stmt, For) and stmt.kind == "fold" for stmt in loop.body)
     ),
 )
-"""True if a loop over results has a reduction loop for each."""
+"""True if a loop over results has a reduction loop for each result."""
 folds_by_graph: Final = has_statement(
     Fold, lambda fold: isinstance(fold.state.accumulator, StateFold)
 )
@@ -140,16 +140,16 @@ has_long_operations: Final = either(
     has_statement(Let, lambda let: bool(let.primitive.scalar) or let.primitive.elementary),
     has_statement(For, reads_running),
 )
-"""True if a loop has elementary functions, or operations that make all of it scalar code."""
+"""True if a loop has elementary functions, or operations that make the whole loop scalar code."""
 
 
 def has_temporaries(program: LoopProgram) -> bool:
-    """True if steps pass values on to later steps in memory."""
+    """True if some steps store temporaries, which later steps read."""
     return any(storage.role is ArrayRole.TEMPORARY for storage in program.storages)
 
 
 def calls_region(program: LoopProgram) -> bool:
-    """True if a step is a loop or branch of the program."""
+    """True if a step is a loop or branch of the user's program."""
     calls = (step.operation for step in program.steps if isinstance(step, LibraryCall))
     return any(isinstance(operation, Region) for operation in calls)
 
@@ -214,7 +214,7 @@ LOOP_PASSES: Final[dict[str, Pass]] = {
     step.__name__: step
     for step in PASSES[PASSES.index(lower_to_loops) + 1 : PASSES.index(make_plan)]
 }
-"""The names of the passes that improve loops, in order."""
+"""The passes that improve loops, by name, in order."""
 
 NEEDED: Final = frozenset(
     ("compose_views", "order_contractions", "save_versions", "lower_to_views", "lower_to_loops")
@@ -225,7 +225,7 @@ NEEDED: Final = frozenset(
 
 
 def chosen_passes() -> tuple[Pass, ...]:
-    """All passes, or the first `config.passes_until` and all later ones in `NEEDED`."""
+    """All passes, or the first `config.passes_until` passes and all later passes in `NEEDED`."""
     until = config.passes_until
     if until is None:
         return PASSES
@@ -233,7 +233,7 @@ def chosen_passes() -> tuple[Pass, ...]:
 
 
 class Stages(Record):
-    """A program in every form: the input graph, and the result of the last pass over each form.
+    """A program in every form: the input graph, and the last program of each other form.
 
     `context` holds the facts that the passes used.
     """
@@ -279,7 +279,7 @@ def run_pipeline(graph: Graph, context: Context, watch: Watcher | None = None) -
 
 
 def _lowered(graph: Graph, context: Context) -> Plan:
-    """The plan of a body."""
+    """The plan of the body of a region."""
     return run_pipeline(graph, context).plan
 
 

@@ -1,4 +1,4 @@
-"""The runtime: from kernel source to running code.
+"""The runtime, which compiles the source of kernels and runs plans.
 
 May import nothing of axiomjit.
 """

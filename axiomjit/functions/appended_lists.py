@@ -1,11 +1,12 @@
-"""Lists to which the trips of a region append: arrays with a place for each item that there may be.
+"""Arrays in place of lists to which a loop appends, with a place for each possible item.
 
-A list that exists before a loop becomes a `_Log` when a trip of the loop appends to it. The first
-passes through the body find out how many items a trip appends, of which type, and whether a
-condition decides that (`AppendsFound` ends such a pass). Then the loop is traced with an array
-before it, into which each append writes. The place of an item is affine in the indices of the loops
-around. Where a condition decides, a mask says which places are filled. After the loop, a
-`ListItems` in the list stands for the items.
+A list that exists before a loop becomes a `_Log` when a trip of the loop appends to it. Tracing the
+body the first times finds how many items a trip appends, of which type, and whether a condition
+decides this (`AppendsFound` then ends the tracing of the body). When this is known, the body is
+traced once more, with an array that is made before the loop and into which each append writes. The
+place of an item is affine in the indices of the loops around. If a condition decides whether a trip
+appends, a mask says which places are filled. After the loop, a `ListItems` in the list stands for
+the items.
 """
 
 from __future__ import annotations
@@ -39,12 +40,12 @@ if TYPE_CHECKING:
     from axiomjit.functions.calls import Calls
 
 MOST_ATTEMPTS: Final = 8
-"""The most passes that only count, for loops inside each other."""
+"""The largest number of times that the body of a loop is traced."""
 _NONE: Final = dim(0)
 
 
 class AppendsFound(RegionRefused):
-    """Ends a pass through the body of `loop` that has found another number or type of items."""
+    """Raised to trace `loop` again, since the number or type of the appended items has changed."""
 
     def __init__(self, loop: LoopAppends) -> None:
         super().__init__("appends whose number differs between passes")
@@ -52,7 +53,7 @@ class AppendsFound(RegionRefused):
 
 
 class Pending(Several):
-    """Stands in a list for the items that the traced loop appends."""
+    """The mark in a list in place of the items that the loop being traced appends."""
 
     __slots__ = ()
 
@@ -72,7 +73,7 @@ class _Log:
         self.pythons: Any = None
 
     def note(self, kind: ItemKind, leaves: Sequence[Any]) -> bool:
-        """Note the type of an item; False if the list cannot have it beside the others."""
+        """Note the type of an item; False if no array can hold it together with the other items."""
         joined = kind if self.kind is None else self.kind.joined(kind)
         if joined is None:
             return False
@@ -121,7 +122,7 @@ class _Log:
                 raise AppendsFound(self.loop)
 
     def end(self, is_done: bool) -> None:
-        """Take the mark out of the list; if the loop is done, its items take the place."""
+        """Replace the mark in the list by the items if the loop is done, else by nothing."""
         place = next(k for k, one in enumerate(self.items) if one is self.mark)
         found = [self._made()] if is_done and self.places is not None else []
         self.items[place : place + 1] = found
@@ -132,7 +133,7 @@ class _Log:
 
 
 class _Body:
-    """A body while it is followed; `done` has the places that it has used so far, by list."""
+    """A body that is being traced; `done` has the number of places it has used of each list."""
 
     def __init__(self, loop: LoopAppends | None, number: Dim | None) -> None:
         following = current()
@@ -142,7 +143,7 @@ class _Body:
 
 
 class AppendedLists:
-    """The bodies that are being followed in a trace, outermost first, and the lists' logs."""
+    """The bodies that are being traced, outermost first, and the logs of the lists."""
 
     def __init__(self) -> None:
         """Start without lists."""
@@ -183,7 +184,7 @@ class AppendedLists:
         return True
 
     def _place(self, log: _Log, first: int) -> Dim:
-        """The next place in a list, in the trips that are followed."""
+        """The next free place in a list, as a function of the indices of the loops being traced."""
         found = _NONE
         for one in self._bodies[first:]:
             if one.loop is not None:
@@ -194,7 +195,7 @@ class AppendedLists:
 
     @contextmanager
     def body(self, loop: LoopAppends | None, number: Dim | None) -> Iterator[_Body]:
-        """A block that follows a trip of a loop, or a side of a branch."""
+        """A context in which a trip of a loop, or one side of a branch, is traced."""
         made = _Body(loop, number)
         self._bodies.append(made)
         try:
@@ -203,11 +204,11 @@ class AppendedLists:
             self._bodies.pop()
 
     def fork(self, *sides: Callable[..., Any]) -> Fork:
-        """The sides of a branch, of which one is run."""
+        """The two sides of a branch, with functions that trace them."""
         return Fork(self if self._bodies else None, sides)
 
     def use(self, log: _Log, places: Dim) -> None:
-        """Note that the body that is followed now uses places of a list."""
+        """Note that the innermost body that is being traced uses places of a list."""
         done = self._bodies[-1].done
         done[log] = done.get(log, _NONE) + places
 
@@ -216,7 +217,7 @@ class Fork:
     """The sides of a branch; a list has places for the items of the side that appends most."""
 
     def __init__(self, lists: AppendedLists | None, sides: Sequence[Callable[..., Any]]) -> None:
-        """Take the sides; `lists` is None if no loop is followed."""
+        """Take the sides; `lists` is None if no loop is being traced."""
         self._lists = lists
         self._done: list[dict[_Log, Dim]] = [{} for _ in sides]
         self._returned: list[Sequence[Any]] = [()] * len(sides)
@@ -233,7 +234,7 @@ class Fork:
         return run
 
     def join(self, made: Sequence[Any]) -> Sequence[Any]:
-        """Go on behind the branch; return `made`, its values."""
+        """Note the places of both sides after their traces; return `made`, the branch's values."""
         if self._lists is None:
             return made
         for log in {log: None for done in self._done for log in done}:
@@ -261,9 +262,11 @@ class LoopAppends:
         ends: tuple[Any, Any, Any] | None,
         has_condition: bool,
     ) -> None:
-        """Take a loop over a range with these ends; None for other loops."""
+        """Take the facts about a loop; `ends` is None unless the loop is over a range."""
         self.is_known = False
-        """True if the loop is to be followed pass by pass if its items depend on no argument."""
+        """True if each trip of the loop is to be traced separately in case its items depend on no
+        argument.
+        """
         self._state, self.body, self.has_condition = state, body, has_condition
         self._lists = {id(one): one for one in lists}
         self._ends = None if ends is None or any(map(_is_computed, ends)) else _dims(ends)
@@ -274,7 +277,7 @@ class LoopAppends:
 
     @property
     def logs(self) -> list[_Log]:
-        """The logs of the lists that this loop appends to, and that no loop around it knows."""
+        """The logs of lists to which this loop appends, and that loops around it do not know."""
         return [log for log in self._state.logs.values() if log.loop is self]
 
     def arrays(self) -> list[Any]:
@@ -284,10 +287,10 @@ class LoopAppends:
 
     @contextmanager
     def trip(self, index: Any) -> Iterator[None]:
-        """A block that follows a trip; `index` is the value of the range.
+        """A context in which a trip is traced; `index` is the value of the range.
 
         Raises:
-            AppendsFound: the trip does not have the number of places that was known.
+            AppendsFound: the trip uses another number of places than was known.
         """
         with self._state.body(self, self._number(index)) as body:
             yield
@@ -304,13 +307,13 @@ class LoopAppends:
     def chosen(
         self, truth: Any, run: Callable[..., Any], values: Sequence[Any], loose: Sequence[int]
     ) -> tuple[Any, ...]:
-        """The values after a trip that is run if a truth holds; `loose` as for `trace_cond`."""
+        """The values after a trip that runs if a truth holds; `trace_cond` explains `loose`."""
         fork = self._state.fork(run, lambda *same: same)
         late = lazy_import("axiomjit.tracing.control_flow")
         return tuple(fork.join(late.trace_cond(truth, *fork.sides, values, may_be_unbound=loose)))
 
     def _number(self, index: Any) -> Dim | None:
-        """The number of a trip."""
+        """The number of a trip, counted from 0; None if it is not known."""
         if self._ends is None or _is_computed(index):
             return None
         start, _, step = self._ends
@@ -318,7 +321,7 @@ class LoopAppends:
         return apart if step == 1 else -apart if step == -1 else apart // step
 
     def trips(self) -> Dim:
-        """The number of trips; for a loop inside others, the largest number in any trip of them."""
+        """The number of trips; in loops around it, the largest number in any of their trips."""
         assert self._ends is not None
         late = lazy_import("axiomjit.tracing.control_flow")
         count, may_be_negative = late.count_trips(*self._ends)
@@ -331,7 +334,7 @@ class LoopAppends:
             raise RegionRefused("appends in a loop whose number of trips is not affine") from None
 
     def traced(self, trace: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
-        """The values after the loop, as `trace` returns them; the lists have their items then.
+        """The values after the loop, which `trace` returns; afterwards, the lists have their items.
 
         Raises:
             RegionRefused: the loop cannot be a region.
@@ -355,7 +358,7 @@ class LoopAppends:
         raise RegionRefused("appends whose number differs between trips")
 
     def _end_inside(self) -> None:
-        """Note the places of all trips in the lists of loops around this one."""
+        """Note the number of places of all trips for lists that belong to loops around this one."""
         for log in [one for one in self._state.logs.values() if one.loop is not self]:
             size = log.sizes.get(self.body)
             if size is None:
@@ -411,7 +414,7 @@ def _whole(value: Any) -> Any:
 
 
 def _may_be_item(value: Any, leaves: Sequence[tuple[Any, Any]], region: Any) -> bool:
-    """True if each array of an item belongs to the item alone."""
+    """True if each array in an item is new, and in no other place of the item."""
     if type(value) is list and value and type(value[0]) is ListItems:
         return True
     arrays = [leaf for _, leaf in leaves if issubclass(type(leaf), Tracer) and leaf.is_array]
@@ -432,7 +435,7 @@ def _seal(value: Any) -> None:
 
 
 def seal_alike(before: Sequence[Any], after: Sequence[Any]) -> None:
-    """Seal the arrays behind a region whose values in its body are items of a list."""
+    """Seal arrays after a region if they are items of a list in the body of the region."""
     for old, new in zip(before, after, strict=False):
         are_arrays = all(issubclass(type(one), Tracer) and one.is_array for one in (old, new))
         if are_arrays and old.storage.is_sealed:

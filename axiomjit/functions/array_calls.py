@@ -1,4 +1,4 @@
-"""Calls of NumPy's functions with traced arrays in lists, or beside arrays of known values."""
+"""Calls of NumPy's functions with traced arrays inside lists, or together with known arrays."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def writing(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """The result of a function of NumPy that may write into one of its arguments.
 
     Raises:
-        NeedsValuesError: the written array is read-only; arrays whose elements the trace depends on
-            are read-only.
+        NeedsValuesError: the written array is read-only; arrays are read-only if the trace depends
+            on their elements.
     """
     try:
         return function(*args, **kwargs)
@@ -45,11 +45,11 @@ _KNOWN_WRITE: Final = (
 
 
 _OPERANDS: Final = {"reduce": 1, "accumulate": 1, "reduceat": 2}
-"""The number of operands, before the options, of methods of ufuncs that fold."""
+"""For each method of ufuncs that folds, the number of operands before the options."""
 
 
 def call_numpy(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """The result of a function or ufunc, whose lists may contain traced arrays."""
+    """The result of a function or ufunc called with lists that may contain traced arrays."""
     traced = first_traced([args, list(kwargs.values())])
     if traced is not None:
         if type(function) is np.ufunc:
@@ -60,7 +60,7 @@ def call_numpy(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> An
 
 
 def call_ufunc(ufunc: Any, method: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """The result of a method of a ufunc, whose lists may contain traced arrays."""
+    """The result of a method of a ufunc called with lists that may contain traced arrays."""
     traced = first_traced([args, list(kwargs.values())])
     if traced is None:
         if method == "at" and isinstance(args[0], np.ndarray) and not args[0].flags.writeable:
@@ -79,7 +79,7 @@ def call_ufunc(ufunc: Any, method: str, args: Sequence[Any], kwargs: dict[str, A
 
 
 def traced_array(array: np.ndarray) -> Any:
-    """A new traced array with the values of a known one."""
+    """A new traced array with the values of a known array."""
     return new_array(FUNCTIONS[np.copy](as_node(array, "a new array")))
 
 
@@ -94,10 +94,11 @@ def item_of_indexed(owner: Any, key: Any) -> Any:
 
 
 class KnownArrays:
-    """Arrays of known values that the function has made, by the line that made each.
+    """Arrays of known values that the function has made, with the line that made each of them.
 
-    An array of known values cannot hold traced ones. Where traced values are written into one, the
-    function is traced again with the arrays of that line traced from the start.
+    An array of known values cannot hold traced values. If traced values are written into such an
+    array, the function is traced again, and all arrays that the array's line makes are then traced
+    arrays.
     """
 
     def __init__(self, wanted: Wanted) -> None:
@@ -106,7 +107,7 @@ class KnownArrays:
         self._lines: dict[int, tuple[np.ndarray, str | None]] = {}
 
     def note(self, found: Any) -> Any:
-        """Return the result of a call, as a traced array if its line makes traced arrays."""
+        """Return the result of a call, or a traced array if its line makes traced arrays."""
         if type(found) in (tuple, list):
             return type(found)(map(self.note, found))
         if type(found) is not np.ndarray:
@@ -130,10 +131,10 @@ class KnownArrays:
         self._lines.clear()
 
     def want_traced(self, array: Any) -> None:
-        """End the trace if the array that gets traced values was made at a line that is known.
+        """End the trace if it is known at which line the array that gets traced values was made.
 
         Raises:
-            TraceAgain: the arrays of this line are traced in the next trace.
+            TraceAgain: in the next trace, the arrays of this line are traced arrays.
         """
         while issubclass(type(array), np.ndarray):
             known = self._lines.get(id(array))

@@ -1,4 +1,4 @@
-"""Calls in a traced function: functions of the user are traced, too; others must be pure."""
+"""Calls in a traced function; functions of the user are traced, too, and others must be known."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ _COMPARING: Final = {
 """For each method of a container that compares entries, the special methods that it calls on
 them."""
 _KEEPING: Final = frozenset({"append", "extend", "clear", "copy"})
-"""Methods of lists that do not look at an item."""
+"""Methods of lists that read no item."""
 _STORING: Final = frozenset({"append", "appendleft", "add", "insert", "setdefault", "__setitem__"})
 """Methods that put an argument itself, not a copy, into a container."""
 
@@ -115,10 +115,12 @@ class Calls(Operators):
         self.made_lists: list[tuple[list[Any], Any]] = []
         """The lists of comprehensions that are being made, innermost last, each with its region."""
         self.made_generators: dict[int, Any] = {}
-        """The random generators that the function made with a seed; equal in every call."""
+        """The random generators that the function made with a seed; they are equal in every
+        call.
+        """
 
     def end(self) -> None:
-        """Drop references to copies and arrays, which may refer to objects of the user."""
+        """Drop references to copies and arrays, since they may refer to objects of the user."""
         self.known.forget()
         self._copies.clear()
         self.made_generators.clear()
@@ -173,12 +175,12 @@ class Calls(Operators):
         return self.library(function, args, kwargs)
 
     def call_opened(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
-        """The result of `function(*args, **kwargs)`, with all items of lists one by one."""
+        """The result of `function(*args, **kwargs)`, with all items of its lists one by one."""
         found = self.call(function, *args, **kwargs)
         return found if self.appended is None else lazy_import(LIST_READS).opened(self, found)
 
     def opened(self, values: Iterable[Any]) -> list[Any]:
-        """The values, with traced arrays in the place of arrays in containers and dataclasses."""
+        """The values, in which traced arrays replace the arrays in containers and dataclasses."""
         return [self._opened(one) for one in values]
 
     def _opened(self, value: Any) -> Any:
@@ -193,7 +195,7 @@ class Calls(Operators):
         return made
 
     def _part_of_method(self, method: Any, name: str) -> Any:
-        """The object or function of a bound method; a part of an outside method has a source."""
+        """The object or function of a bound method, by a source if the method is from outside."""
         if not self.outside.is_outside(method):
             return getattr(method, name)
         return self.outside.read(FunctionPart(self.source(method), name))
@@ -304,7 +306,7 @@ class Calls(Operators):
         return self.method(owner, name, *args[1:], **kwargs)
 
     def _call_of_base(self, owner: Any, held: Any, args: Any, kwargs: Any) -> Any:
-        """Call a built-in class's method that a user's subclass overrides, as by `super()`."""
+        """Call a method of a built-in class that a user's subclass overrides, as `super()` does."""
         name = held.__name__
         if self.outside.is_outside(owner):
             refuse(f"calls {name} of a {held.__objclass__.__name__} past its own class")
@@ -563,7 +565,7 @@ class Calls(Operators):
         raise NotImplementedError
 
     def _callback(self, value: Any) -> Any:
-        """The traced form of a user's function, which other functions can call."""
+        """A function that other code can call, and that traces a user's function in each call."""
         if not (users_function(value) or type(value) is MethodType or is_users(type(value))):
             return self.given(value)
         if not callable(value):
@@ -577,7 +579,7 @@ class Calls(Operators):
 
 
 def _refuse_objects(function: FunctionType, args: Any, kwargs: Any) -> None:
-    """Refuse a call of a function without text unless it gets arrays, numbers and texts only.
+    """Refuse a call of a function without text if an argument is no array, number or text.
 
     Raises:
         NeedsValuesError: an argument is another object.
@@ -589,7 +591,7 @@ def _refuse_objects(function: FunctionType, args: Any, kwargs: Any) -> None:
 
 
 def _is_hidden(function: FunctionType) -> bool:
-    """True for a wrapper that hides a library's method which must be refused."""
+    """True for a wrapper function of a library whose calls must be refused."""
     return not users_function(function) and kind_of_call(function).kind is Kind.REFUSED
 
 

@@ -1,4 +1,4 @@
-"""The hooks of comprehensions, which become regions or are followed trip by trip."""
+"""The hooks of comprehensions, which become regions or are traced trip by trip."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ from axiomjit.functions.outside import in_region, refuse_in_region
 
 _CONSUMERS: Final = tuple(getattr(builtins, name) for name in CONSUMERS)
 _LAZY: Final = (any, all)
-"""Consumers that may leave items unread."""
+"""The consumers that may stop before they have read all items."""
 
 
 class ComprehensionHooks(LoopHooks):
     """The hooks of comprehensions; `made` has the lists that are being made, innermost last."""
 
     def __init__(self, calls: LibraryCalls) -> None:
-        """Belong to a trace."""
+        """Store the trace to which the hooks belong."""
         super().__init__(calls)
         self._made: list[tuple[list[Any], Any]] = calls.made_lists
 
     def listed(self, body: FunctionType, source: tuple[Any, ...]) -> list[Any]:
-        """The list of a comprehension, whose body puts the values of a trip into the list."""
+        """The list that a comprehension makes; `body` puts the values of one trip into the list."""
         made: list[Any] = []
         self._made.append((made, _region()))
         try:
@@ -55,7 +55,7 @@ class ComprehensionHooks(LoopHooks):
         *rest: Any,
         **named: Any,
     ) -> Any:
-        """The result of a function of a generator."""
+        """The result of a function that is called with a generator."""
         is_known = any(function is one for one in _CONSUMERS)
         is_lazy = any(function is one for one in _LAZY)
         made: list[Any] = []
@@ -78,13 +78,13 @@ class ComprehensionHooks(LoopHooks):
             yield from made
 
     def inner(self, body: FunctionType, source: tuple[Any, ...]) -> None:
-        """Do the loop of a comprehension."""
+        """Trace the loop of a comprehension, as a region or trip by trip."""
         if not self._is_region(body, source, self._made[-1][0]):
             for item in self._calls.iterate(_iterable(self._calls, source)):
                 run_body(body, item)
 
     def _is_region(self, body: FunctionType, source: tuple[Any, ...], made: list[Any]) -> bool:
-        """True if the loop becomes a region, with its items in the list."""
+        """Trace the loop as a region with its items in the list; False if it cannot be a region."""
         if current() is None:
             return False
         items = None if source[0] == "range" else Items(self._calls, source)
@@ -119,7 +119,7 @@ class ComprehensionHooks(LoopHooks):
             made.append(value)
 
     def when(self, test: Any, body: Callable[[], Any]) -> None:
-        """Do the rest of a trip if a condition holds."""
+        """Trace the rest of a trip as code that runs if a condition holds."""
         if not (in_region() and is_traced(test)):
             if self._calls.truth(test):
                 body()
@@ -145,12 +145,12 @@ class _Comprehension(Counted):
         self._made = made
 
     def appends_in(self, calls: LibraryCalls, lists: Sequence[Any] = ()) -> Any:
-        """The appends of the trips, as for other loops."""
+        """The record of the appends in the trips, made as for other loops."""
         return super().appends_in(calls, (*lists, self._made))
 
 
 def _region() -> Any:
-    """The region whose body is being followed, or None."""
+    """The region whose body is being traced, or None."""
     following = current()
     return None if following is None else following.region
 

@@ -1,4 +1,4 @@
-"""Rewrite comprehensions into calls of hooks, which follow them as loops that append to a list.
+"""Rewrite comprehensions into calls of hooks, which trace them as loops that append to a list.
 
 | code | becomes |
 |---|---|
@@ -9,8 +9,8 @@
 | `sum(w for n in v)` | `_aj_consumed(sum, lambda n: _aj_put(w), ("", v))`, as other functions in |
 | | `CONSUMERS` |
 
-A target that is no name is unpacked by a comprehension of one item in the lambda. Comprehensions
-with `:=`, `lambda` or generators that are kept stay comprehensions.
+A target that is no name is unpacked by a comprehension of one item in the lambda. A comprehension
+stays one if it has `:=`, `lambda`, or a generator that no consumer uses up.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _PLAIN_TARGETS: Final = (ast.Name, ast.Tuple, ast.List, ast.expr_context)
 
 
 def listed(rewriter: Expressions, node: ast.ListComp) -> ast.expr | None:
-    """The expression for a list comprehension; None if it stays one."""
+    """The expression that replaces a list comprehension; None if it stays a comprehension."""
     if not _may_be_loop(rewriter, node):
         return None
     body, source = _loop(rewriter, node, node.generators)
@@ -41,7 +41,7 @@ def listed(rewriter: Expressions, node: ast.ListComp) -> ast.expr | None:
 
 
 def consumed(rewriter: Expressions, node: ast.Call) -> ast.expr | None:
-    """The expression for a call of a consumer with a generator; None for other calls."""
+    """The expression that replaces a call of a consumer with a generator; None for other calls."""
     given: Any = node.args[0] if node.args else None
     if not isinstance(given, ast.GeneratorExp) or len(given.generators) > 1:
         return None
@@ -64,7 +64,7 @@ def _place(node: Any) -> dict[str, Any]:
 
 
 def _may_be_loop(rewriter: Expressions, node: Any) -> bool:
-    """True if no part of a comprehension binds names around it, or outlives its trip."""
+    """True if no part of a comprehension binds names outside it or is used after its trip."""
     if any(one.is_async for one in node.generators):
         return False
     targets = [part for one in node.generators for part in ast.walk(one.target)]
@@ -117,7 +117,7 @@ def _unpacked(
     rest: Sequence[ast.comprehension],
     item: str,
 ) -> ast.expr:
-    """The body of a loop, behind the unpacking of the target if `item` names the item."""
+    """The body of a loop; if `item` names the item, the target is unpacked from it first."""
     if not item:
         return _body(rewriter, node, first.ifs, rest)
     given = placed(ast.List([placed(ast.Name(item, LOAD), node)], LOAD), node)
@@ -131,7 +131,7 @@ def _body(
     tests: Sequence[ast.expr],
     rest: Sequence[ast.comprehension],
 ) -> ast.expr:
-    """The call that puts the value of a trip into the list, behind tests and inner loops."""
+    """The call that puts a trip's value into the list, inside tests and inner loops."""
     if tests:
         test = rewriter.truth_value(tests[0])
         empty = ast.arguments([], [], None, [], [], None, [])

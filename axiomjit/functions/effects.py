@@ -1,4 +1,4 @@
-"""Effects, which each call does in order after its program; objects that each call makes anew.
+"""Effects of a function, which each call does in order after it has run the program.
 
 The values of effects and the return value are one tree of results: an object that the function
 makes is made once per call, wherever it is stored or returned. Warnings and log records are effects
@@ -36,7 +36,7 @@ def line_of(frame: FrameType) -> Line:
 
 
 def calling_line(level: int) -> Line:
-    """The line that calls the compiled function, or the line of a caller at a higher level."""
+    """The line that calls the compiled function, or the line of a caller further up."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         if is_users_frame(frame):
@@ -48,7 +48,7 @@ def calling_line(level: int) -> Line:
 
 
 def do_warn(target: Any, key: Any, values: Sequence[Any]) -> None:
-    """Warn."""
+    """Issue a warning."""
     (category, place), message = key, values[0]
     line = calling_line(place) if isinstance(place, int) else place
     if isinstance(message, Warning):
@@ -60,7 +60,7 @@ def do_warn(target: Any, key: Any, values: Sequence[Any]) -> None:
 
 
 def do_log(target: Any, key: Any, values: Sequence[Any]) -> None:
-    """Log a record."""
+    """Write a log record."""
     (level, line), (message, *args) = key, values
     if target is None:
         target = logging.root
@@ -139,7 +139,7 @@ HOW: Final[Mapping[str, Callable[[Any, Any, Sequence[Any]], None]]] = {
 
 
 class Replay(Record):
-    """An effect of a program: the source of its target, and the number of its leaves."""
+    """An effect of a program, with the source of its target and the number of its values."""
 
     how: str
     target: Source | None
@@ -173,7 +173,7 @@ class Replay(Record):
 
 
 def replays(effects: Sequence[Effect], source_of: Callable[[Any], Source | None]) -> Any:
-    """The effects of a trace as a program does them."""
+    """The effects of a trace, as records that each call of the program does."""
     return tuple(
         Replay(
             e.how, None if e.target is None else source_of(e.target), e.key, len(e.values), e.line

@@ -1,7 +1,7 @@
-"""The exits of a loop: the suites of branches that Python runs, since no program can have them.
+"""The exits of a loop: suites of branches that no program can contain, so that Python runs them.
 
-Such a suite prints, calls an unknown object, stores into an attribute, makes a text, raises an
-error, leaves the loop or the function, or has a line that a program was refused for.
+An exit prints, calls an unknown object, stores into an attribute, makes a text, raises an error,
+leaves the loop or the function, or has a line for which tracing was refused.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from axiomjit.functions.syntax import parsed
 
 _LOOPS: Final = (ast.For, ast.While)
 _WRITING: Final = frozenset({"fill", "sort", "partition", "put", "shuffle"})
-"""Methods of arrays and generators whose result is not used, as they write."""
+"""Methods of arrays and generators that are called to write, without use of a result."""
 Side = tuple[int, int, bool]
 """The numbers of the first and the last exit of one side of a branch (none if the first is larger),
 and True if the whole side is an exit."""
@@ -32,7 +32,7 @@ class Suites:
     """The exits of one loop, numbered from 1 in the order of the text."""
 
     def __init__(self, function: FunctionType, lines: Collection[int]) -> None:
-        """Take the function of the loop, and lines that no program can have."""
+        """Take the function of the loop, and the lines that no program can contain."""
         self._function, self._refused = function, lines
         self._own = {*function.__code__.co_varnames, *function.__code__.co_cellvars}
         self._sides: dict[int, tuple[Side, Side]] = {}
@@ -65,9 +65,9 @@ class Suites:
         return first, len(self._lines), is_exit
 
     def _is_left(self, node: Any) -> bool:
-        """True for a statement that no program can have, where the sides of a branch may be exits.
+        """True for a statement that no program can contain; sides of branches may be exits.
 
-        A branch is left to Python if both of its sides are.
+        So a branch is a statement that no program can contain only if both of its sides have one.
         """
         if isinstance(node, ast.If):
             both = (any(map(self._is_left, side)) for side in (node.body, node.orelse))
@@ -78,7 +78,7 @@ class Suites:
         return is_jump or self._has_left(node)
 
     def _has_left(self, node: ast.AST) -> bool:
-        """True if a part of a statement or expression is left to Python."""
+        """True if no program can contain some part of a statement or expression."""
         if isinstance(node, ast.Assert):
             return self._has_left(node.test)
         if isinstance(node, (*LEAVING, ast.JoinedStr)):
@@ -91,14 +91,14 @@ class Suites:
         return self._is_refused(node) or any(map(self._has_left, ast.iter_child_nodes(node)))
 
     def _is_refused(self, node: ast.AST) -> bool:
-        """True if a statement without others inside has a line that no program can have."""
+        """True if a statement that contains no others is on a line that no program can contain."""
         if not isinstance(node, ast.stmt) or isinstance(node, (*_LOOPS, ast.If)):
             return False
         last = node.end_lineno or node.lineno
         return any(node.lineno <= line <= last for line in self._refused)
 
     def _writes(self, called: ast.expr) -> bool:
-        """True if a call without a result may be one that writes into arrays."""
+        """True if a call whose result is not used may be a write into arrays."""
         if isinstance(called, ast.Attribute):
             owner = called.value
             if isinstance(owner, ast.Name) and owner.id not in self._own:
@@ -115,7 +115,7 @@ class Suites:
     # Text
 
     def compiled(self, statements: Sequence[Any], at: str) -> list[ast.stmt]:
-        """The statements for the compiled loop: an exit stores its number in `at`, and ends it."""
+        """The statements of the compiled loop; exits store their number in `at` and end it."""
         made: list[ast.stmt] = []
         for node in statements:
             sides = self._sides.get(id(node))
@@ -134,12 +134,12 @@ class Suites:
     def resumed(
         self, statements: Sequence[Any], at: str, inside: Callable[[list[Any]], list[ast.stmt]]
     ) -> list[ast.stmt]:
-        """The statements for Python, which start at the exit number `at`, or at the start if 0.
+        """The statements that Python runs, from exit number `at` on, or all of them if `at` is 0.
 
         Args:
             statements: The body of the loop.
-            at: A name.
-            inside: Rewrites statements that are no exits of this loop.
+            at: The name of the variable with the number of the exit.
+            inside: A function that rewrites statements that contain no exit of this loop.
         """
         return self._resumed(statements, at, inside, 0)
 
@@ -150,7 +150,7 @@ class Suites:
         inside: Callable[[list[Any]], list[ast.stmt]],
         done: int,
     ) -> list[ast.stmt]:
-        """`done` is the number of exits before the statements."""
+        """The result of `resumed` for statements that have `done` exits before them."""
         made: list[ast.stmt] = []
         plain: list[Any] = []
 
@@ -185,7 +185,7 @@ class Suites:
         return made
 
     def continuations(self, statements: Sequence[Any]) -> list[list[ast.stmt]]:
-        """For each exit, the statements that follow in its trip, with those of the exit."""
+        """For each exit, its statements and the statements that follow them in the same trip."""
         found = []
         for place, node in enumerate(statements):
             rest = [*statements[place + 1 :]]

@@ -1,15 +1,16 @@
-"""A function whose loops run as compiled code up to exits, the suites of branches that Python runs.
+"""Functions whose loops run as compiled code up to exits, the suites of branches that Python runs.
 
-For a loop of which a branch prints, say, two functions are made from the text:
+For a loop with an exit, for instance a branch that prints, two functions are made from the text:
 
 | text | becomes |
 |---|---|
-| the loop, alone | a function of the names that it reads, for `jit`. Where the program gets to an |
+| the loop, alone | a function of the names that it reads, for `jit`. Where the program reaches an |
 | | exit, it stores the number of the exit, and ends the loop |
 | the function | a copy, in which the loop asks `Trips` for compiled trips. Behind these it runs |
 | | the suite of the exit and the rest of that trip, and asks again |
 
-Python runs the first trip, so that all names have values, and types that later trips keep.
+Python runs the first trip, so that all names have values of the types that they keep in later
+trips.
 """
 
 from __future__ import annotations
@@ -37,11 +38,12 @@ _MAX_STEP: Final = 2**31
 
 
 class Loop(Record):
-    """A loop of which a compiled function does trips.
+    """A loop whose trips a compiled function can run.
 
     `function` takes the first index and the end of the range, if the loop is `counted`, and then
-    the values of `names`. It returns the number of the exit, 0 for the end of the loop; the index
-    of its last trip, or True if it did more than one; and the values of `results`.
+    the values of `names`. `function` returns the number of the exit (0 for the end of the loop),
+    the index of its last trip (True for a loop without index if it ran more than one trip), and the
+    values of `results`.
     """
 
     line: int
@@ -50,13 +52,13 @@ class Loop(Record):
     counted: bool
     names: tuple[str, ...]
     whole: tuple[str, ...]
-    """The names that are also read otherwise than for a single item."""
+    """The names that are also read for more than single items."""
     results: tuple[str, ...]
     function: FunctionType
 
 
 class Split(Record):
-    """A copy of a function that asks for compiled trips of its loops, and these loops."""
+    """A copy of a function that requests compiled trips of its loops, and these loops."""
 
     function: FunctionType
     loops: tuple[Loop, ...]
@@ -67,9 +69,9 @@ def split(function: object, lines: Collection[int], trips: Any) -> Split | None:
 
     Args:
         function: The user's function.
-        lines: Lines that the program of a loop cannot have.
-        trips: A function of the number of a loop, and of `range` and its arguments; it returns the
-            `Trips` of one run of the loop.
+        lines: The lines that the program of a loop cannot contain.
+        trips: A function that is called with the number of a loop, `range` and its arguments, and
+            returns the `Trips` of one run of the loop.
     """
     if type(function) is not FunctionType:
         return None
@@ -85,7 +87,7 @@ def split(function: object, lines: Collection[int], trips: Any) -> Split | None:
 
 
 def _may_split(node: ast.AST) -> bool:
-    """True if no statement sees all names, gives values between, or has a private name."""
+    """True if a function has no `yield`, `await` or private name, nor calls such as `locals()`."""
     for one in ast.walk(node):
         if isinstance(one, ast.Yield | ast.YieldFrom | ast.Await):
             return False
@@ -122,7 +124,7 @@ class _Splitter:
         return Split(copied, tuple(self._loops))
 
     def _block(self, statements: Sequence[Any]) -> list[ast.stmt]:
-        """Statements that Python runs, with compiled trips of the loops in them."""
+        """The statements that Python runs, in which loops request compiled trips."""
         made: list[ast.stmt] = []
         for place, node in enumerate(statements):
             with self._liveness.before(*statements[place + 1 :]):
@@ -140,7 +142,7 @@ class _Splitter:
         return node  # type: ignore[no-any-return]
 
     def _loop(self, node: Any) -> list[ast.stmt]:
-        """The statements for a loop; no statement if Python does all of its trips."""
+        """The statements that replace a loop; empty if Python runs all of its trips."""
         counted = isinstance(node, ast.For)
         if counted and not self._is_range(node):
             return []
@@ -189,7 +191,7 @@ class _Splitter:
     def _loop_function(
         self, node: Any, body: list[ast.stmt], names: list[str], results: list[str]
     ) -> FunctionType:
-        """The function of a loop alone; `jit` is told its text."""
+        """The function that contains only a loop; its tree is stored, so that `jit` finds it."""
         at, first, end = f"{OWN}at", f"{OWN}first", f"{OWN}end"
         start, inner = [f"{at} = 0"], list[ast.stmt]()
         loop, given, last = "while 0: pass", list[str](), f"{OWN}more"
@@ -213,7 +215,7 @@ class _Splitter:
         return function
 
     def _asking(self, node: Any, loop: Loop, suites: Suites, number: int) -> list[ast.stmt]:
-        """The loop in the copy, which asks for compiled trips."""
+        """The statements of a loop in the copy, which requests compiled trips."""
         self._count += 1
         trips, at = f"{OWN}t{self._count}", f"{OWN}a{self._count}"
         if loop.counted:
@@ -252,7 +254,7 @@ class _Splitter:
 
 
 def _read_whole(statements: Sequence[ast.AST]) -> set[str]:
-    """The names that are read otherwise than for a single item, as in `x[k]` and `x[i, j]`."""
+    """The names that are read, except for single items such as `x[k]` and `x[i, j]`."""
     found, waiting = set[str](), [*statements]
     while waiting:
         node = waiting.pop()

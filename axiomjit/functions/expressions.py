@@ -1,4 +1,4 @@
-"""Rewrite a function's tree: operations become calls of hooks, except uses of local names.
+"""Rewrite a function's tree: operations become calls of hooks, except operations on local names.
 
 Below, v and w are values, n is a name, op an operator such as "+", "<<" or "not in".
 
@@ -34,8 +34,8 @@ Below, v and w are values, n is a name, op an operator such as "+", "<<" or "not
 | decorators | `_aj_call(decorator, function)` |
 | `match v` | an `if` for each case, with the conditions of `patterns.py` |
 
-At most one value is kept at a time, and no other hook runs before `_aj_kept()` returns the kept
-value; a value that `_aj_kept()` does not return is dropped. Inner functions, lambdas and
+A hook keeps at most one value for `_aj_kept()`, and no other hook runs before `_aj_kept()` returns
+it. If the copy does not call `_aj_kept()`, the value is dropped. Inner functions, lambdas and
 comprehensions are rewritten in place.
 """
 
@@ -114,7 +114,7 @@ class Expressions:
         """The number of hooks, `:=` and `yield` so far; hooks that only read names do not count."""
         self._loads: dict[tuple[str, int], ast.Name] = {}
 
-    # Parts that all of them use.
+    # Methods that the methods below use.
 
     def refuse(self, node: Any, reason: str) -> NotInstrumentedError:
         """Return the error for a node that cannot be rewritten."""
@@ -326,7 +326,7 @@ class Expressions:
         return placed(ast.IfExp(all_of(tests, node), last, self.hook("kept", node)), node)
 
     def _continues(self, node: Any, is_and: bool, at: Any) -> ast.expr:
-        """Return a condition: True if the truth of a value is `is_and`, else the value is kept."""
+        """Return a condition: True if a value's truth is `is_and`; else a hook keeps the value."""
         if not isinstance(node, ast.BoolOp):
             return self.hook("continues", at, self.expression(node), constant(is_and, at))
         if isinstance(node.op, ast.And) == is_and:

@@ -34,11 +34,11 @@ from axiomjit.functions.sources import ATOMS
 
 LEAST_OPERATIONS: Final = 3
 DATUM: Final = "datum"
-"""Represents an outside value that may differ in each call, but is an array or a datum."""
+"""The mark of an outside value that may differ in each call, and is an array or `is_datum`."""
 
 
 class Part(Record):
-    """The outside names that a function reads, each with its object, or with `DATUM` for data."""
+    """The outside names that a function reads, each with its object, or with the mark `DATUM`."""
 
     outside: Mapping[str, object]
 
@@ -115,7 +115,7 @@ def _refuse(seen: str) -> NoReturn:
 
 
 class _Walk:
-    """A walk over the text of a function; local names hold data or containers that are known."""
+    """A walk over the text of a function that finds the first operation which may be harmful."""
 
     def __init__(self, function: FunctionType) -> None:
         """Read the text of a function.
@@ -249,7 +249,7 @@ class _Walk:
 
     @contextmanager
     def _loop(self, target: ast.expr, body: list[ast.stmt], is_own: bool) -> Iterator[None]:
-        """A context for the body of a loop, in which the loop's targets and counters are known."""
+        """A context to visit the body of a loop, in which its targets and counters are known."""
         names = _names_in(target)
         before = self._own
         self._own = before | names
@@ -336,7 +336,7 @@ class _Walk:
             self._iterable(one) if consumes else self._visit(one)
 
     def _known(self, node: ast.Call, callee: Any, is_kept: bool, named: set[str | None]) -> bool:
-        """Check a called function; true if the function consumes iterators and keeps none."""
+        """Check a called function; True if the function consumes iterators and keeps none."""
         self.count += isinstance(callee, np.ufunc)
         inner = followed(callee)
         if users_function(inner):
@@ -432,7 +432,7 @@ def _assigned(node: ast.AST) -> Iterator[str]:
 
 
 def _has_plain_fields(node: ast.expr) -> bool:
-    """True for a text whose fields ask for no attribute or entry."""
+    """True for a format text whose fields read no attribute and no entry of a value."""
     if not (isinstance(node, ast.Constant) and isinstance(node.value, str)):
         return False
     try:

@@ -148,7 +148,8 @@ class FunctionHooks:
     def import_(self, name: str, names: tuple[str, ...] | None, level: int) -> Any:
         """The result of an `import` statement: a loaded module, or a tuple of its values.
 
-        `names` is None for the outermost module, empty for the module itself.
+        `names` is None if the result is the outermost package, and empty if it is the module
+        itself.
         """
         package = self._space.get("__package__") if level else None
         full = _absolute(name, str(package or ""), level)
@@ -191,21 +192,21 @@ class FunctionHooks:
         return not self._calls.truth(value)
 
     def continues(self, value: Any, is_and: bool) -> bool:
-        """True if `and` or `or` needs its next operand; if not, the value is kept as the result."""
+        """True if `and` or `or` needs its next operand; otherwise the value is kept as result."""
         goes_on = self._calls.truth(value) is is_and
         if not goes_on:
             self._kept = value
         return goes_on
 
     def chain(self, sign: str, left: Any, right: Any) -> bool:
-        """True if a chain of comparisons goes on; the next operand or the final result is kept."""
+        """True if a chain of comparisons goes on, with `right` kept; else the result is kept."""
         found = self._calls.compare(sign, left, right)
         goes_on = self._calls.truth(found)
         self._kept = right if goes_on else found
         return goes_on
 
     def kept(self) -> Any:
-        """The value that a hook has kept last."""
+        """The value that the last hook has kept."""
         found, self._kept = self._kept, None
         return found
 

@@ -44,7 +44,7 @@ class Instrumented:
         return frozenset(self._attributes)
 
     def bind(self, hooks: object) -> FunctionType:
-        """Return a new function with the defaults of the original, that calls these hooks."""
+        """Return a new function that has the defaults of the original and calls these hooks."""
         old = self._function
         cells = tuple([CellType(getattr(hooks, name)) for name in self._attributes])
         made = FunctionType(self.code, old.__globals__, old.__name__, old.__defaults__, cells)
@@ -54,10 +54,10 @@ class Instrumented:
 
 
 def instrumented(function: FunctionType) -> Instrumented:
-    """Return the instrumented code of a function; rewritten once for each code object.
+    """Return the instrumented code of a function; each code object is rewritten only once.
 
-    Raises `NotInstrumentedError` if no source text compiles to the function's code, or if hooks
-    cannot follow one of its statements.
+    Raises `NotInstrumentedError` if no source text compiles to the function's code, or if the
+    function has a statement that hooks cannot trace.
     """
     code = function.__code__
     known = _templates.get(id(code))

@@ -48,7 +48,7 @@ Kwargs = Mapping[str, Any]
 
 
 class Kind(Enum):
-    """The most that a call may do."""
+    """The largest effect that a call may have."""
 
     PURE = "gives a result, changes nothing and keeps nothing"
     ASKS = "pure, but for special methods of its arguments"
@@ -67,7 +67,7 @@ class Parameter(Record):
     """A parameter of a function; the first one of a method is the owner."""
 
     place: int | None
-    """None for parameters that are given by name only."""
+    """The position of the parameter; None for parameters that are given by name only."""
     name: str
 
     def of(self, args: Sequence[Any], kwargs: Kwargs) -> Any:
@@ -78,13 +78,14 @@ class Parameter(Record):
 
 
 class Write(Record):
-    """A parameter that a call changes, or changes only for some values of a flag."""
+    """A parameter whose argument a call changes, always or only for some values of a flag."""
 
     parameter: Parameter
     flag: Parameter | None = None
     unless: object = None
-    """The value of the flag for which the call changes nothing; for None it changes nothing,
-    either."""
+    """The value of the flag for which the call changes nothing. The call also changes nothing if
+    the flag is None or not given.
+    """
 
     def is_done(self, args: Sequence[Any], kwargs: Kwargs) -> bool:
         """True if a call with these arguments changes the argument of the parameter."""
@@ -101,7 +102,9 @@ class CallKind(Record):
     name: str = ""
     """The name of the function in messages."""
     inner: Any = None
-    """The function that is called instead: one of ours, or the wrapped one."""
+    """The function that is called instead: a replacement of ours, or the function that a wrapper
+    wraps.
+    """
     writes: tuple[Write, ...] = ()
     functions: tuple[Parameter, ...] | None = ()
     """Parameters that are functions, or lists of them; None if any argument may be one."""
@@ -111,9 +114,11 @@ class CallKind(Record):
     asks_entries: tuple[str, ...] = ALL
     """Special methods that a call may run on objects inside the arguments."""
     hook: tuple[str, ...] = ()
-    """The equivalent hook, and its first arguments."""
+    """The name of the equivalent hook, and its first arguments; empty if there is no such hook."""
     depends: Callable[[CallKind, Sequence[Any], Kwargs], CallKind] | None = None
-    """Gives the kind for some arguments, if it depends on them."""
+    """A function that returns the kind of a call, given this kind and the arguments of the call;
+    None if the kind does not depend on arguments.
+    """
 
     def with_arguments(self, args: Sequence[Any], kwargs: Kwargs) -> CallKind:
         """The kind of the call with these arguments."""
@@ -141,8 +146,8 @@ def kind_of_call(callee: Any, own: str = "") -> CallKind:
     """The kind of calls of a function, class, method or callable object; no user code runs.
 
     Args:
-        callee: What is called.
-        own: The package of the function that is followed, whose code is the user's.
+        callee: The callable object.
+        own: The package of the traced function, whose code counts as the user's.
     """
     kind = type(callee)
     if kind is FunctionType and not is_library(callee, own):
@@ -174,9 +179,9 @@ def kind_of_method(owner: type, name: str, own: str = "") -> CallKind:
     """The kind of calls of a method of a class; the owner counts as the first argument.
 
     Args:
-        owner: The class of the owner, or the class itself if it is the owner.
+        owner: The class of the owner; if the owner is a class, the owner itself.
         name: The method's name.
-        own: The package of the function that is followed, whose code is the user's.
+        own: The package of the traced function, whose code counts as the user's.
     """
     if is_library(owner, own):
         return _TABLE.method(owner, name)
@@ -222,7 +227,7 @@ class CallTable:
         return found
 
     def _look_up(self) -> None:
-        """Look up the names of modules that were loaded meanwhile."""
+        """Look up the names of modules that were loaded since the last time."""
         count = len(sys.modules)
         loaded = [name for name in self._waiting if name in sys.modules]
         for module in loaded:
@@ -290,7 +295,7 @@ def _pure(module: str, name: str) -> CallKind:
 
 
 def _asking(module: str, name: str, kind: CallKind) -> CallKind:
-    """The kind with a function's writes, its equivalent hook, and the special methods it calls."""
+    """The kind, completed by a function's writes, equivalent hook, and called special methods."""
     found = ASKED.get(module, {}).get(name)
     if found is not None:
         kind = kind.replace(asks=found[0], asks_entries=found[1])
@@ -322,7 +327,7 @@ def _writers_and_callbacks(module: str) -> Iterator[tuple[str, CallKind]]:
 
 
 def _parameters_of(words: str) -> Iterator[tuple[str, Parameter]]:
-    """Functions with one parameter each, of `function:parameter:place`."""
+    """Yield the function and the parameter that each word `function:parameter:place` names."""
     for word in words.split():
         function, name, *place = word.split(":")
         at = place[0] if place else "0"
@@ -363,7 +368,7 @@ def _unless_seeded(kind: CallKind, args: Sequence[Any], kwargs: Kwargs) -> CallK
 
 
 def _unless_now(kind: CallKind, args: Sequence[Any], kwargs: Kwargs) -> CallKind:
-    """The kind of a function of dates, which reads the clock for "now" and "today"."""
+    """The kind of a call with dates, which reads the clock if an argument is "now" or "today"."""
     waiting = [*args, *kwargs.values()]
     while waiting:
         one = waiting.pop()
@@ -395,7 +400,7 @@ _OF_NUMPY: Final = CallKind(Kind.PURE, "a function of NumPy's", depends=_unless_
 
 
 def _with_outputs(function: Any, kind: CallKind) -> CallKind:
-    """The kind with the parameters for results, which the call writes."""
+    """The kind with writes of the parameters for results (such as `out`) added."""
     name = f"{module_of(function)}.{getattr(function, '__name__', '')}"
     return kind.replace(name=name, writes=_outputs(function))
 
@@ -404,8 +409,7 @@ _OUT_PLACES: Final = {"dot": 2, "concatenate": 2, "take": 3, "choose": 2, "compr
 
 
 _OUT_NAMES: Final = {"scipy.ndimage": ("output", "distances", "indices")}
-"""Names of parameters for results, by the public module of a function; in other modules only
-`out`."""
+"""The names of parameters for results in some public modules; other modules have only `out`."""
 
 
 def _outputs(function: Any) -> tuple[Write, ...]:
@@ -479,7 +483,7 @@ def _class_of(function: Any, module: str, name: str) -> type | None:
 
 
 def _of_bound(method: MethodType, own: str) -> CallKind:
-    """The kind of a bound method of the user's, or of a library's class."""
+    """The kind of a method bound to an object; the user or a library may define the method."""
     function: Any = method.__func__
     owner: Any = method.__self__
     if not is_library(function, own):
@@ -617,7 +621,7 @@ def _of_method(owner: type, name: str, own: str) -> CallKind:
 
 
 def _of_array_method(owner: type, name: str) -> dict[str, Any]:
-    """The fields of the kind of a method of arrays or ufuncs: parameters for results, writes."""
+    """Fields of the kind of a method of arrays or ufuncs: its writes, results included."""
     if issubclass(owner, np.ufunc):
         if name == "at":
             return {"kind": Kind.WRITER, "writes": (Write(Parameter(1, "a")),)}

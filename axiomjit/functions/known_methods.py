@@ -1,4 +1,4 @@
-"""The methods of built-in types, libraries' classes and arguments that change their object."""
+"""The effects of the methods of built-in types and of libraries' classes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _NEXT: Final = _methods("iter next getitem")
 _ITERATION: Final = (*_NEXT, *_methods("len length_hint"))
 _ADDITION: Final = _methods("add radd")
 NUMBERS: Final = _methods("float complex index int ceil floor trunc")
-"""Special methods of arguments that `math` and `cmath` call."""
+"""The special methods of their arguments that `math` and `cmath` call."""
 ALL: Final = (
     *_methods(
         """
@@ -49,7 +49,7 @@ ALL: Final = (
 """The special methods that an unknown use of an object may call; the use may also read
 attributes."""
 
-# By function: the special methods of an argument that it calls, and those of the entries.
+# For each function, the special methods that it calls on an argument, and on its entries.
 _BUILTINS: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
     "abs": (_methods("abs"), ()),
     "all": (_NEXT, _methods("bool len")),
@@ -466,17 +466,19 @@ _FAMILY_UNKNOWN: Final = frozenset({"dump", "rvs", "resample", "tofile", "random
 _LABELLED_UNKNOWN: Final = frozenset(
     {"now", "today", "utcnow", "sample", "plot", "load", "compute", "persist", "close", "hist"}
 )
-"""Methods of xarray's and pandas' classes that use more than their object: a clock, a file."""
+"""Methods of xarray's and pandas' classes that also use something else, such as a clock or a
+file.
+"""
 _LABELLED_PURE: Final = frozenset({"__getattr__", "__array_ufunc__", "__enter__", "__exit__"})
 _WITHOUT_SPECIAL: Final = frozenset({"os._Environ"})
 """Classes whose special methods are unknown, except those named."""
 
 
 class MethodTable:
-    """The roles of methods by their class, for the classes of modules that are loaded."""
+    """The role of each method of the classes in loaded modules, by class."""
 
     def __init__(self) -> None:
-        """Start with classes to look up."""
+        """Start with the names of the classes to look up."""
         self._waiting = tuple({**_PURE, **_WRITE, **_EFFECT, **_IMPURE})
         self._count = 0
         self._classes: dict[type, dict[str, Role]] = {}
@@ -562,7 +564,7 @@ def _in_family(definer: type, name: str) -> Role | None:
 
 
 def _of_labels(name: str) -> Role | None:
-    """The role of a method of a class of xarray or pandas; only stored items change an object."""
+    """The role of a method of a class of xarray or pandas, most of which change nothing."""
     if _is_special(name) and name not in _LABELLED_PURE:
         return (_TABLE.roles(object) or {}).get(name)
     writes_file = name.startswith("to_") and name.removeprefix("to_") in LABELLED_FILES

@@ -1,4 +1,4 @@
-"""The module that defines a function or class; modules are of a library or the user's.
+"""Facts about the functions and classes of libraries, and the question whether code is a library's.
 
 The names of functions of Python's library and of NumPy are sorted by the effects of their calls.
 SciPy's functions are known by the modules that the program has loaded; SciPy is never imported.
@@ -190,7 +190,7 @@ PURE: Final[dict[str, str]] = {
 }
 """Functions and classes that change nothing and keep nothing, by module.
 
-They may call any special method of their arguments.
+These functions may call any special method of their arguments.
 """
 
 FAMILIES: Final = (
@@ -206,7 +206,7 @@ LABELLED_FILES: Final = frozenset(
         *("orc", "stata", "gbq", "clipboard", "html", "xml", "latex", "markdown", "iris", "cdms2"),
     }
 )
-"""The formats of the methods `to_...` in these packages that write files."""
+"""The formats for which methods `to_...` of `LABELLING` packages write files."""
 DENIED: Final[dict[str, str]] = {
     "numpy.testing": """
         assert_no_warnings assert_warns break_cycles clear_and_catch_warnings
@@ -226,9 +226,9 @@ DENIED: Final[dict[str, str]] = {
     "pandas.plotting": "*",
     "pandas._config": "*",
 }
-"""Functions in `FAMILIES` that are not pure, by module; the star stands for all."""
+"""Functions in `FAMILIES` that are not pure, by module; a star stands for all functions."""
 DRAWING: Final = frozenset({"random_state", "rng", "seed"})
-"""Parameters of functions; the functions draw random numbers if these parameters are not given."""
+"""Names of parameters; a function with such a parameter draws random numbers if it is not given."""
 
 REFUSED: Final[dict[str, str]] = {
     "builtins": """
@@ -299,8 +299,7 @@ IMPURE: Final[dict[str, str]] = {
 }
 """Functions whose results may differ from call to call, for equal arguments."""
 SHOWN: Final = {"builtins": "", "io": "", "posixpath": "os.path.", "ntpath": "os.path."}
-"""For modules whose functions have another prefix in messages than the module's name, this
-prefix."""
+"""The prefix that functions of a module have in messages, if it is not the module's name."""
 PURE_WITH: Final[dict[str, int]] = {
     **{"time.asctime": 1, "time.ctime": 1, "time.gmtime": 1, "time.localtime": 1},
     "time.strftime": 2,
@@ -322,7 +321,7 @@ WRITERS: Final[dict[str, str]] = {
     "numpy": "copyto:dst fill_diagonal:a place:arr put:a put_along_axis:arr putmask:a",
     "numpy.ma": "harden_mask:a put:a putmask:a soften_mask:a set_fill_value:a",
 }
-"""Functions that change an argument: the argument's name, and its place if it is not the first."""
+"""Functions that change an argument, with its name, and its position if it is not the first."""
 
 CALLBACKS: Final[dict[str, str]] = {
     "builtins": "filter:function map:function",
@@ -415,7 +414,7 @@ def is_library(part: Any, own: str = "") -> bool:
 
     Args:
         part: The function, class or module.
-        own: The package of the function that is followed, whose code is the user's.
+        own: The package of the traced function, whose code counts as the user's.
     """
     name = module_of(part)
     return bool(name) and _is_library(name, own)
@@ -446,7 +445,8 @@ def _is_library(name: str, own: str) -> bool:
 def module_of(value: Any) -> str:
     """The module of a function, class or instance; for a built-in method, the module of its owner.
 
-    A decorator may give a function another `__module__`; the module of its global names counts.
+    For a Python function this is the module of its global names, since a decorator may give it
+    another `__module__`.
     """
     kind = type(value)
     if kind is FunctionType:
@@ -551,10 +551,11 @@ def is_multimethod(value: Any) -> bool:
 
 
 def fortran_writes(function: Any) -> Iterator[tuple[int, str, int | None, str]]:
-    """Yield place and name of each parameter that an f2py function may write, and of its flag.
+    """Yield position and name of each parameter that an f2py function may write, and of its flag.
 
-    If there is no flag (place None), the array itself is written if its dtype and layout allow it.
-    The first line of the docstring has the flags, as in `x,info = dpotrs(c,b,[lower,overwrite_b])`.
+    If there is no flag (position None), the array itself is written if its dtype and layout allow
+    it. The first line of the docstring has the flags, as in `x,info =
+    dpotrs(c,b,[lower,overwrite_b])`.
     """
     words = str(function.__doc__).split()
     results, _, call = str(function.__doc__).partition("\n")[0].partition(" = ")

@@ -140,7 +140,7 @@ class LibraryCalls(Calls):
             self.outside.require(Is(source, self.outside.original(value)))
 
     def operator_of_library(self, sign: str, left: Any, right: Any) -> Any:
-        """The result of an operator on a traced array and a SciPy object, as a sparse matrix."""
+        """The result of an operator on a traced array and an object of SciPy (a sparse matrix)."""
         owner = left if is_object(left) else right
         known = CallKind(Kind.PURE, f"{public_name(type(owner))} {sign} array")
         return self._call_scipy(known, BINARY[sign], (left, right), {})
@@ -150,7 +150,7 @@ class LibraryCalls(Calls):
         return self.known.note(late.call_scipy(self, known, function, args, kwargs))
 
     def _refuse_hidden(self, known: CallKind, args: Any, kwargs: Any) -> None:
-        """Leave the function to NumPy if a call may run users' methods or write outside objects."""
+        """End the trace if a call may run users' methods or write outside objects."""
         for one in (*args, *kwargs.values()):
             if self._entries_have(one, *_NOT_GENERATED.intersection(known.asks_entries)):
                 refuse(f"gives {known.name} a container of objects whose methods it may call")
@@ -159,7 +159,7 @@ class LibraryCalls(Calls):
             refuse(f"calls {known.name}, which overwrites what lives on outside it")
 
     def _askable(self, value: Any, known: CallKind) -> Any:
-        """The argument of a library's function; refused if the function may read its parts."""
+        """The argument for a library's function; refused if the function may read its parts."""
         if is_users(type(value)) and not is_plain(value):
             reads = self.outside.is_outside(value) and known.name not in _ASK_FOR_CLASSES
             if reads or known.kind is not Kind.PURE:
@@ -211,7 +211,7 @@ class LibraryCalls(Calls):
         return None
 
     def _written(self, known: CallKind, function: Any, owner: Any, args: Any) -> Any:
-        """Write texts into a stream; a write into an outside stream becomes an effect."""
+        """Trace a write of texts into a stream; a write to an outside stream becomes an effect."""
         if not self.outside.is_outside(owner):
             return function(*map(self.given, args))
         values = tuple(self.shown(one) for one in args)
@@ -350,7 +350,7 @@ class LibraryCalls(Calls):
 
 
 def refuse_draw(seen: str) -> NoReturn:
-    """Leave a function that draws random numbers to NumPy.
+    """End the trace, since NumPy must run a function that draws random numbers.
 
     Raises:
         NeedsValuesError: always.
@@ -677,7 +677,9 @@ _BUILTINS: Final[dict[Any, Callable[..., Any]]] = {
     warnings.simplefilter: lambda calls, *a, **k: calls._set_filter(warnings.simplefilter, *a, **k),
     warnings.filterwarnings: lambda c, *a, **k: c._set_filter(warnings.filterwarnings, *a, **k),
 }
-"""Python's functions that may run methods of users' classes, or read objects from outside."""
+"""The traced forms of Python's functions that may run methods of users' classes or read outside
+objects.
+"""
 _OURS: Final = {id(function): ours for function, ours in {**_BUILTINS, **RECORDED}.items()}
 _HOOKS: Final[dict[str, Callable[..., Any]]] = {
     "binary": LibraryCalls.binary,

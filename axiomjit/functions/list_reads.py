@@ -1,8 +1,8 @@
-"""Reads of lists that have `ListItems`, the items that a loop has appended as a region.
+"""Reads of lists that contain `ListItems`, the items that a loop has appended as a region.
 
 The length, items, slices and conversions to arrays use the array of the items. Before any other
-use, the items are put into the list one by one, if their number is known; if conditions decide it,
-the function is traced again, and the trips of the loop are followed one by one.
+use, the items are put into the list one by one, if their number is known. If conditions decide the
+number, the function is traced again, with each trip of the loop traced separately.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _JOINS: Final = (np.stack, np.vstack, np.hstack, np.concatenate, np.column_stack
 
 
 def whole(value: list[Any]) -> ListItems | None:
-    """The items of a list that has no others; None for other lists."""
+    """The `ListItems` of a list that has no other items; None for other lists."""
     return value[0] if len(value) == 1 and type(value[0]) is ListItems else None
 
 
@@ -59,7 +59,7 @@ def put_items(calls: Calls, value: list[Any]) -> None:
     """Put the items into a list one by one.
 
     Raises:
-        RegionRefused: a loop around is traced that would have to know the items.
+        RegionRefused: a loop that is being traced would have to know the items.
         TraceAgain: a condition decides how many items there are.
     """
     counts = {}
@@ -96,7 +96,7 @@ def _refuse(calls: Calls, items: Any) -> NoReturn:
 
 
 def opened(calls: Calls, value: Any) -> Any:
-    """A value in whose nested lists all items stand one by one."""
+    """The value, after all items were put one by one into the lists in it."""
     if is_appended(value):
         put_items(calls, value)
     if type(value) in (list, tuple):
@@ -109,7 +109,7 @@ def opened(calls: Calls, value: Any) -> Any:
 
 
 def length_of(value: list[Any]) -> Any:
-    """`len(value)`."""
+    """The result of `len(value)`."""
     found: Any = 0
     for one in value:
         if issubclass(type(one), Several) and type(one) is not ListItems:
@@ -126,7 +126,7 @@ def key_of(calls: Calls, key: Any) -> Any:
 
 
 def item_of(calls: Calls, value: list[Any], key: Any) -> Any:
-    """`value[key]`."""
+    """The result of `value[key]`."""
     items = whole(value)
     if items is not None:
         if isinstance(key, slice):
@@ -177,7 +177,7 @@ def as_array(calls: Calls, value: list[Any]) -> Any:
 
 
 def called(calls: Calls, function: Any, args: Sequence[Any], kwargs: Any) -> Any:
-    """The result of a function of such lists that needs no item alone, or NotImplemented."""
+    """The result of a function that can use the array of the items; NotImplemented for others."""
     if not any(map(is_appended, args)):
         return NotImplemented
     if function is list and len(args) == 1:
@@ -221,7 +221,7 @@ def _joined(function: Any, args: Sequence[Any], kwargs: Any) -> Any:
 
 
 def _folded(calls: Calls, function: Any, args: Sequence[Any], kwargs: Any) -> Any:
-    """`sum`, `min`, `max`, `any` or `all` of a list; NotImplemented for other calls."""
+    """The result of `sum`, `min`, `max`, `any` or `all` for a list; else NotImplemented."""
     fold = _FOLDS.get(function) if type(function) is type(sum) else None
     items = whole(args[0]) if fold is not None and args and is_appended(args[0]) else None
     if fold is None or items is None or not items.is_of_numbers or kwargs:
@@ -302,5 +302,5 @@ _FOLDS: Final[dict[Any, Any]] = {
 
 
 def is_empty(value: list[Any]) -> bool:
-    """`not value`."""
+    """The result of `not value`."""
     return not length_of(value) > 0

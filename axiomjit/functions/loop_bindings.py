@@ -1,7 +1,7 @@
 """Names that a loop binds only in some of its trips, and that are read after the loop.
 
 Each such name gets a truth, which becomes true in a trip that binds the name. If no trip has bound
-the name, the name has no value: the program then ends with its status, and Python runs the call.
+the name, it has no value. The program then ends with a status, and Python runs the call.
 """
 
 from __future__ import annotations

@@ -11,10 +11,10 @@ from axiomjit.functions.source_lines import loops_of
 
 
 def note_exit(wanted: Wanted, key: tuple[CodeType, bool], error: BaseException) -> None:
-    """Note the line for which a loop was refused, if it is a line in the body of a loop.
+    """Note the line for which a loop was refused, if the line is in the body of the loop.
 
     Args:
-        wanted: The findings of the function's traces.
+        wanted: The requests of earlier traces of the function to the next trace.
         key: The body of the loop, as in `Wanted.repeated`.
         error: The reason.
     """
@@ -31,7 +31,7 @@ def note_exit(wanted: Wanted, key: tuple[CodeType, bool], error: BaseException) 
 
 
 def _line_of(error: BaseException | None, where: str, lines: range) -> int:
-    """The last of these lines at which an error, or its cause, was raised; 0 for none."""
+    """The last of `lines` at which an error or its cause was raised; 0 if there is none."""
     file, found = where.rpartition(":")[0], 0
     while error is not None:
         trail = error.__traceback__

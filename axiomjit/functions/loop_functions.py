@@ -1,8 +1,8 @@
 """Loops and branches as functions: `fori_loop`, `while_loop`, `cond`, `scan`.
 
 Inside a compiled function, a loop or branch is a region of the program (see `region_functions`,
-which is imported on first use). A loop that cannot be a region is followed pass by pass. Outside of
-compiled functions, Python runs the loop or branch.
+which is imported on first use). Each trip of a loop that cannot be a region is traced separately.
+Outside of compiled functions, Python runs the loop or branch.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ AnyFunction = TypeVar("AnyFunction", bound=Callable[..., Any])
 
 
 def _has_bodies(function: AnyFunction) -> AnyFunction:
-    """Decorate a function that takes functions: while tracing, each call of these is traced."""
+    """Decorate a function whose arguments are functions, so that their calls are traced, too."""
 
     def form(call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         def traced(one: Any) -> Any:

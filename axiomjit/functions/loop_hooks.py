@@ -1,4 +1,4 @@
-"""The hooks of loops and branches, which become regions or are followed pass by pass."""
+"""The hooks of loops and branches, which become regions or are traced trip by trip."""
 
 from __future__ import annotations
 
@@ -31,38 +31,47 @@ from axiomjit.tracing.operators import node_of
 from axiomjit.tracing.tracer import Tracer
 
 SHORT: Final = 8
-"""Loops of fewer trips are followed pass by pass, since the kernels of their steps may use
-threads."""
+"""The number of trips below which loops are traced trip by trip, since threads can share the
+kernels of their operations.
+"""
 MANY: Final = 256
-"""Loops of this number of trips or more are regions, whatever the work of a trip is."""
+"""The number of trips from which on loops become regions even if a trip does much work."""
 MOST_ELEMENTS: Final = 2**16
-"""The most elements that a trip computes at once in a loop of fewer than MANY trips: larger kernels
-share their work among threads, and Ctrl-C is heard between the kernels."""
+"""The largest number of elements that a trip computes at once in a loop of fewer than MANY trips:
+without a region, larger kernels share their work among threads, and Ctrl-C is noticed between the
+kernels.
+"""
 MOST_OF_APPENDED: Final = 64
-"""MOST_ELEMENTS of loops that append to a list: what reads the items is fused with trips that are
-followed one by one, and a region stores the items (decision 0139)."""
+"""The number in place of MOST_ELEMENTS for loops that append to a list. If trips are traced one by
+one, readers of the items are fused with them; a region stores the items (decision 0139).
+"""
 _COMPARISONS: Final = {
     **{"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal},
     **{"==": np.equal, "!=": np.not_equal},
 }
 MOST_KNOWN: Final = 1000
-"""A loop of fewer trips is followed pass by pass if all its values are known, so that they stay
-known; a loop that only fills arrays of floats becomes a region."""
+"""The number of trips below which a loop whose values are all known is traced trip by trip, so that
+they stay known. A loop that only fills arrays of floats becomes a region all the same.
+"""
 _REGION_BODIES: Final = "axiomjit.tracing.region_bodies"
 MOST_REFUSED: Final = 6
-"""The most loops of a function that are tried and refused; each refusal starts one more trace."""
+"""The number of refused loops of a function after which no loop is tried as a region; each refusal
+starts one more trace.
+"""
 
 
 Names = tuple[str, tuple[str, ...], tuple[str, ...]]
-"""The names of a body: the truth that ends its loop, or ""; the variables whose values are read in
-later trips or after the loop or branch; the variables among these that may have no value."""
+"""The names of a body: the truth that ends its loop, or "" if there is none; the variables whose
+values are read in later trips or after the loop or branch; the variables among these that may have
+no value.
+"""
 
 
 class LoopHooks:
     """The hooks of the loops and branches of one function's copy."""
 
     def __init__(self, calls: LibraryCalls) -> None:
-        """Belong to a trace."""
+        """Store the trace to which the hooks belong."""
         self._calls = calls
 
     def repeat(
@@ -73,7 +82,7 @@ class LoopHooks:
         function: Any,
         *ends: Any,
     ) -> None:
-        """Do `for name in range(...)`; the body of the loop is a function of the item."""
+        """Trace `for name in range(...)`; the body of the loop is a function of the item."""
         if function is range:
             loop = Counted(body, names, (0, *ends) if len(ends) == 1 else ends)
             if self._followed(loop):
@@ -83,7 +92,7 @@ class LoopHooks:
         self._passes(body, names, self._calls.call(function, *ends))
 
     def each(self, body: FunctionType, names: Names, source: tuple[Any, ...]) -> None:
-        """Do `for name in items`, like `repeat`; `source` is made by `loop_statements`."""
+        """Trace `for name in items`, like `repeat`; `source` is made by `loop_statements`."""
         items = Items(self._calls, source)
         if items.length is not None:
             loop = Counted(body, names, (0, items.length, 1), items.at, items.filled)
@@ -94,7 +103,7 @@ class LoopHooks:
         self._passes(body, names, items.iterable())
 
     def loop(self, test: FunctionType, body: FunctionType, names: Names) -> None:
-        """Do `while test()`; the body of the loop is a function."""
+        """Trace `while test()`; the body of the loop is a function."""
         loop = _Loop(body, names, self._asked(test, body, names))
         following = current()
         if following is not None and following.region is None and loop.has_unbound():
@@ -117,14 +126,14 @@ class LoopHooks:
         )
 
     def _passes(self, body: FunctionType, names: Names, items: Any) -> None:
-        """Follow a loop pass by pass."""
+        """Trace a loop trip by trip."""
         for item in self._calls.iterate(items):
             run_body(body, item)
             if self._has_left(body, names):
                 return
 
     def _has_left(self, body: FunctionType, names: Names) -> bool:
-        """True if a trip has ended its loop."""
+        """True if the last trip has ended the loop, as by `break`."""
         return bool(names[0]) and self._calls.truth(_Shared(body, names[:1]).values(None)[0])
 
     def walked(self, value: Any) -> Any:
@@ -139,7 +148,7 @@ class LoopHooks:
         names: Names,
         test: Any,
     ) -> None:
-        """Do `if test` in the body of a loop; the sides of the branch are functions."""
+        """Trace `if test` in the body of a loop; the sides of the branch are functions."""
         following = current()
         if following is None or following.region is None or not is_traced(test):
             run_body(then if self._calls.truth(test) else otherwise)
@@ -154,13 +163,13 @@ class LoopHooks:
         sides[0].put(made, late.UNBOUND)
 
     def _forked(self, truth: Any, sides: Any, before: Any, loose: Sequence[int] = ()) -> Any:
-        """The values after a branch, of which either side may append to lists."""
+        """The values after a branch whose sides may append to lists."""
         fork = appended_lists(self._calls).fork(*sides)
         late = lazy_import("axiomjit.tracing.control_flow")
         return fork.join(late.trace_cond(truth, *fork.sides, before, may_be_unbound=loose))
 
     def logical(self, is_and: bool, *parts: Callable[[], Any]) -> Any:
-        """The truth of `and` or `or`, traced in a region; later parts are asked only if needed."""
+        """The truth of `and` or `or`, traced in a region; later parts are called only if needed."""
         found = parts[0]()
         for place, part in enumerate(parts[1:], 1):
             following = current()
@@ -182,7 +191,7 @@ class LoopHooks:
         return found
 
     def ordered(self, signs: tuple[str, ...], *operands: Callable[[], Any]) -> Any:
-        """The truth of a chain of comparisons; no operand after a false comparison is asked."""
+        """The truth of a chain of comparisons; operands after a false comparison are not used."""
 
         def goes_on(left: Any, place: int) -> Any:
             right = operands[place]()
@@ -194,7 +203,7 @@ class LoopHooks:
         return goes_on(operands[0](), 1)
 
     def negated(self, value: Any) -> Any:
-        """`not value` as a condition."""
+        """The truth of `not value`."""
         following = current()
         if following is None or following.region is None or not is_traced(value):
             return not self._calls.truth(value)
@@ -209,7 +218,7 @@ class LoopHooks:
         return True
 
     def required(self, truth: Any) -> None:
-        """Require that a truth of the program holds; if not, Python runs the call."""
+        """Make the program require that a truth holds; if it does not, Python runs the call."""
         if is_traced(truth):
             late = lazy_import("axiomjit.tracing.control_flow")
             late.note_status(current(), current_scope(), truth.node)
@@ -243,14 +252,14 @@ class LoopHooks:
         return self._forked(truth_of(test), sides, (late.UNBOUND,))[0]
 
     def _note(self, outcome: str) -> None:
-        """Note for the report whether the loop at the user's line becomes a region, or why not."""
+        """Note, for the report, if the loop at the user's line becomes a region, or why not."""
         where, loops = user_location(), self._calls.outside.loops
         is_inner = outcome == loop_outcomes.INSIDE and where in loops  # of a comprehension
         if where is not None and not (is_inner and loops[where] == loop_outcomes.REGION):
             loops[where] = outcome
 
     def _followed(self, loop: _Loop) -> bool:
-        """True if a loop becomes a region."""
+        """Trace a loop as a region; False if it cannot be a region."""
         wanted, following = self._calls.outside.wanted, current()
         if following is None:
             return False
@@ -289,10 +298,11 @@ class LoopHooks:
         return True
 
     def _leave(self, key: tuple[CodeType, bool], loop: _Loop) -> None:
-        """Leave a refused loop of many trips to Python, which runs it between exits.
+        """End the trace at a refused loop of many trips, which Python then runs between exits.
 
         Raises:
-            NeedsValuesError: the loop is such a loop, or the function is for regions alone.
+            NeedsValuesError: the loop was refused and is long, or Python runs the function unless
+                all its loops are regions.
         """
         wanted = self._calls.outside.wanted
         is_left = key in wanted.leaving and loop.is_long(MANY)
@@ -301,12 +311,12 @@ class LoopHooks:
 
 
 class _Loop:
-    """A loop as a region, with a condition that is asked before each trip."""
+    """A loop as a region, with a condition that is evaluated before each trip."""
 
     ends: tuple[Any, Any, Any] | None = None
-    """The ends of a range, for a loop over one."""
+    """The start, stop and step of the range of a loop; None for other loops."""
     starts_again = True
-    """True if the function must be traced again where the loop is no region."""
+    """True if the function must be traced again if the loop cannot be a region."""
 
     def __init__(
         self,
@@ -345,12 +355,12 @@ class _Loop:
         return any(place not in self.loose for place in missing)
 
     def goes_on(self, *values: Any) -> Any:
-        """The condition before a trip, for the values of the names."""
+        """The condition before the first trip for given values of the names; both are stored."""
         self._given, self._condition = values, self.asks(*values)
         return self._condition
 
     def asks(self, *values: Any) -> Any:
-        """The condition between trips, for the values of the names."""
+        """The condition for a next trip, given the values of the names after a trip."""
         assert self.asked is not None
         self.shared.put(values, self.unbound)
         return _condition(self.asked())
@@ -462,7 +472,7 @@ class Counted(_Loop):
 
 
 def compared_in_trips(sign: str, left: Any, right: Any) -> Any:
-    """The traced truth of a comparison whose outcome differs between the trips of a loop."""
+    """The outcome, as a traced truth, of a comparison whose outcome differs between trips."""
     return _COMPARISONS[sign](*map(_as_traced, (left, right)))
 
 
@@ -521,7 +531,7 @@ class _Shared:
         return _contents(self._body.__closure__ or (), None)
 
     def values(self, unbound: Any) -> tuple[Any, ...]:
-        """The values of the variables; `unbound` for variables without a value."""
+        """The values of the shared variables, with `unbound` for variables without a value."""
         return _contents(self._cells, unbound)
 
     def put(self, values: Sequence[Any], unbound: Any) -> None:
@@ -555,7 +565,7 @@ class _Shared:
         return bool(written) and same and all(is_inexact(one.dtype) for one in written)
 
     def depends(self, made: Sequence[Any], places: Sequence[Any]) -> bool:
-        """True if the loop's results depend on arguments, lengths of arrays, or draws.
+        """True if the loop's results depend on arguments, lengths of arrays, or random draws.
 
         `places` are the arrays of items that the loop has appended to lists.
         """
@@ -586,7 +596,7 @@ def _fill(cells: Sequence[CellType], values: Sequence[Any], unbound: Any) -> Non
 
 
 def _becomes_integer(before: Any, after: Any) -> bool:
-    """True if a float of Python's is an integer of Python's after a trip."""
+    """True if a Python float becomes a Python int in a trip."""
     if not is_traced(before) or not before.node.weak or before.node.dtype != FLOAT:
         return False
     traced = is_traced(after) and after.node.weak and is_integer(after.node.dtype)
@@ -616,7 +626,7 @@ def _depends(asked: Any, before: Sequence[Any], given: Sequence[Any], after: Seq
     Args:
         asked: The condition in any trip.
         before: The values of the names before the loop.
-        given: The placeholders of the names' values in any trip.
+        given: The nodes that stand for the values of the names in any trip.
         after: The values of the names after a trip.
     """
     places: dict[Any, int] = {}

@@ -1,4 +1,4 @@
-"""The items of a loop by position, of arrays and of lists that loops have filled; its trips."""
+"""The items of loops over arrays, and over lists that loops have filled, by position."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 class Items:
-    """The items of traced arrays and lists by position, perhaps in `enumerate` or `zip`."""
+    """The items of traced arrays and lists by position, also inside `enumerate` or `zip`."""
 
     def __init__(self, calls: LibraryCalls, source: tuple[Any, ...]) -> None:
-        """Take what `loop_statements` makes of the expression behind `in`."""
+        """Take the tuple that `loop_statements` makes of the expression after `in`."""
         self._calls = calls
         kind, self._function, *rest = source
         value: Any = None if kind else self._function
@@ -29,7 +29,9 @@ class Items:
         self._starts = rest[count:]
         self.length: Any = None
         self.filled: Any = None
-        """For a list of which conditions decide the items, a mask of the places that are items."""
+        """A mask of the places that are items, for a list whose items conditions decide; else
+        None.
+        """
         self._items: Any = None
         if not kind and type(value) is list and len(value) == 1 and type(value[0]) is ListItems:
             self._items, self.filled = value[0], value[0].filled

@@ -1,4 +1,4 @@
-"""Rewrite loops without `break`, `continue` and `return`: truths and branches take their place.
+"""Rewrite loops so that truths and branches replace `break`, `continue` and `return`.
 
 | code | becomes |
 |---|---|
@@ -7,7 +7,7 @@
 | | or `if not t:` with it, where both sides may go on |
 | `return v` in a loop | a value, a truth and `break`; `if` behind the loops returns it |
 
-The names of these values are temporaries of the rewriter. The rewriter rewrites the new statements
+The names of these truths are temporaries of the rewriter. The rewriter rewrites the new statements
 like all other statements.
 """
 
@@ -28,7 +28,7 @@ _OWN: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
 def has_jump(statements: Sequence[ast.AST]) -> bool:
-    """True if a statement leaves the loop around it, or goes on with the next trip of the loop."""
+    """True if a statement leaves the loop around it, or continues with the loop's next trip."""
     for node in statements:
         if isinstance(node, _JUMPS):
             return True
@@ -60,7 +60,7 @@ def without_jumps(rewriter: Rewriter, body: Sequence[ast.stmt], left: str) -> li
 
 
 def without_returns(rewriter: Rewriter, node: Any) -> list[ast.stmt]:
-    """The statements for a loop with `return`: the loop ends, and a `return` follows the loop.
+    """The statements that replace a loop with `return`: the loop ends, and a `return` follows it.
 
     Tuples are returned element by element if all returned values are tuples of one length.
     """
@@ -158,7 +158,7 @@ class _Body:
         return made
 
     def _branch(self, node: ast.If, rest: Sequence[ast.stmt], skips: str) -> list[ast.stmt]:
-        """A branch with jumps, and the statements that run after the branch if it did not jump."""
+        """The statements for a branch with jumps and for `rest`, which runs if it did not jump."""
         sides = node.body, node.orelse
         jumps = [_always_jumps(side) for side in sides]
         if rest and not any(jumps):

@@ -1,4 +1,4 @@
-"""Rewrite loops and branches into calls of hooks, whose bodies are functions that share the names.
+"""Rewrite loops and branches into calls of hooks; the bodies become functions with shared names.
 
 | code | becomes |
 |---|---|
@@ -13,9 +13,9 @@
 
 `names` has three parts: the name of a truth that ends the loop, or "" (`loop_jumps` has removed
 `break`, `continue` and `return`); the names whose values are read in later trips or after the loop;
-and the names in the second part that a trip may leave without a value (`loop_bindings`). In a body,
+and those names of the second part that may have no value after a trip (`loop_bindings`). In a body,
 `assert v` becomes `assert _aj_holds(v)`, and `raise v` becomes `if _aj_raises(): raise v`: in a
-region, both are checks. A loop with `try`, `with`, `yield` or a declaration stays a loop.
+region, both are checks. A loop with `try`, `with`, `yield`, `global` or `nonlocal` stays a loop.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ LEAVING: Final = (
 """Statements and expressions that cannot move into a function of their own."""
 _PLAIN_TARGETS: Final = (ast.Name, ast.Tuple, ast.List, ast.expr_context)
 _ENDS: Final = 3
-"""The most arguments of `range`."""
+"""The largest number of arguments of `range`."""
 _MOST: Final = {"zip": 2**31, "enumerate": 2}
-"""The most arguments of other functions."""
+"""The largest number of arguments of the other functions whose arguments are taken apart."""
 
 
 def counted_loop(rewriter: Rewriter, node: ast.For) -> list[ast.stmt] | None:
@@ -138,7 +138,7 @@ def _is_call_of(rewriter: Expressions, call: Any, names: Sequence[str]) -> bool:
 
 
 def may_be_call_of(rewriter: Expressions, function: ast.expr, names: Sequence[str]) -> bool:
-    """True if a called expression is one of these names, and no variable of the function."""
+    """True if a called expression is one of these names, and the name is no local variable."""
     is_name = isinstance(function, ast.Name) and function.id in names
     return is_name and rewriter.scope.kind(function.id) == "global"  # type: ignore[attr-defined]
 
@@ -195,7 +195,7 @@ def _noted(rewriter: Rewriter, node: Any) -> tuple[list[ast.stmt], ...]:
 
 
 def _behind(rewriter: Rewriter, node: Any, left: str) -> list[ast.stmt]:
-    """The statements for the `else` of a loop."""
+    """The rewritten statements of the `else` of a loop, which run if `left` is false."""
     if left and node.orelse:
         return rewriter.block([unless(left, node.orelse, node)])
     return rewriter.block(node.orelse)
@@ -249,7 +249,7 @@ def _live(rewriter: Rewriter, node: Any) -> set[str]:
 
 
 def _declared(rewriter: Rewriter, names: Iterable[str], at: Any) -> list[ast.stmt]:
-    """Annotations without code, which make names local to the function."""
+    """Annotations, which make names local to the function and run no code."""
     if rewriter.depth:
         return []
     own = rewriter.scope.own
@@ -265,7 +265,7 @@ def _forget(name: Any, at: Any) -> ast.stmt:
 
 
 def _names(rewriter: Rewriter, left: str, carried: Sequence[str], at: Any) -> ast.expr:
-    """The names of a body, as an expression for the body's hook."""
+    """An expression with the names of a body, for the body's hook."""
     loose = [name for name in carried if name in rewriter.loose]
     parts = [
         placed(ast.Tuple([constant(rewriter.mangle(one), at) for one in part], LOAD), at)

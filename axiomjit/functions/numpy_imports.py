@@ -1,4 +1,4 @@
-"""Trees of modules whose `numpy` is `axiomjit.numpy`."""
+"""Change the trees of modules so that `numpy` is `axiomjit.numpy` in them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ DROP_IN: Final = "axiomjit.numpy"
 
 
 def rebind_imports(tree: ast.AST) -> None:
-    """Change all imports of NumPy in a tree into those of `axiomjit.numpy`, at the same places."""
+    """Replace all imports of NumPy in a tree by imports of `axiomjit.numpy`, at the same places."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             node.names = [name for alias in node.names for name in _imported(alias)]
@@ -37,7 +37,7 @@ def _imported(alias: ast.alias) -> Iterator[ast.alias]:
 
 
 def _rebind_call(call: ast.Call, named: ast.expr) -> None:
-    """Rebind `import_module("numpy")`, also of submodules, and `__import__("numpy")`."""
+    """Change the name in `import_module("numpy")` and `__import__("numpy")`, also of submodules."""
     if not isinstance(named, ast.Constant) or not is_numpy(named.value):
         return
     called = getattr(call.func, "attr", getattr(call.func, "id", ""))

@@ -1,4 +1,4 @@
-"""Reads and stores of attributes and items by Python's rules; the outside is not changed."""
+"""Reads and stores of attributes and items by Python's rules, without changing outside objects."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ _INDICES: Final = type(np.s_)
 
 
 def _maker_by_index(value: Any) -> Any:
-    """`np.r_`, `np.mgrid` or the like, also for those of `axiomjit.numpy`; None for others."""
+    """NumPy's `r_`, `mgrid` or the like, also for those of `axiomjit.numpy`; None for others."""
     known = getattr(type(value), "stands_for", value)
     return known if any(known is one for one in (*INDEXED, *GRIDS)) else None
 
@@ -90,7 +90,7 @@ _PLAIN: Final = (
 
 
 def is_plain(value: Any) -> bool:
-    """True for numbers, text and traced values: their attributes are Python's or NumPy's."""
+    """True for numbers, texts and traced values, whose attributes are Python's or NumPy's."""
     kind: Any = type(value)
     return _is_plain(kind)
 
@@ -121,7 +121,7 @@ class Objects:
         """True if the identity of a traced array was asked for."""
 
     def call(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
-        """`function(*args, **kwargs)`."""
+        """The result of `function(*args, **kwargs)`."""
         raise NotImplementedError
 
     def source(self, value: Any) -> Source:
@@ -194,7 +194,7 @@ class Objects:
         return found
 
     def _is_steady(self, value: Any) -> bool:
-        """True for a value of a library's module in which nothing can be changed."""
+        """True for a value of a library's module that does not change."""
         if is_known_value(value) or callable(value) or isinstance(value, BY_IDENTITY):
             return True
         return type(value) is _INDICES or _maker_by_index(value) is not None
@@ -220,7 +220,7 @@ class Objects:
         return found if not hasattr(type(found), "__get__") else getattr(owner, name)
 
     def _static(self, owner: Any, name: str) -> Any:
-        """An attribute as the class or the function has stored it, not bound; guarded."""
+        """An attribute of a class, as it is stored there, before binding; it is guarded."""
         for base in type.__dict__["__mro__"].__get__(owner):
             stored = self.outside.stored(base, name)
             if stored is not None:
@@ -233,7 +233,7 @@ class Objects:
         return self.outside.read(ClassAttribute(source, name))
 
     def _class_part(self, owner: Any, kind: type, name: str) -> Any:
-        """An attribute of the class of an object, not bound; guarded if it can change."""
+        """An attribute of the class of an object, before binding; guarded if it can change."""
         if not is_users(kind):
             return static_attribute(kind, name)
         if self.outside.is_outside(owner):
@@ -354,7 +354,7 @@ class Objects:
         self.outside.store("delete attribute" if deletes else "attribute", owner, name, value)
 
     def _own(self, owner: Any, name: str) -> Any:
-        """An attribute of an outside object itself, not of its class; MISSING if it has none."""
+        """An attribute that an outside object itself has, not its class; MISSING if it has none."""
         stored = self.outside.stored(owner, name)
         if stored is not None:
             return stored[0]
@@ -380,7 +380,7 @@ class Objects:
                 late.put_items(self, value)
 
     def item(self, owner: Any, key: Any) -> Any:
-        """`owner[key]`."""
+        """The result of `owner[key]`."""
         if self.appended is not None:
             late = lazy_import(LIST_READS)
             if late.is_appended(owner):
@@ -424,7 +424,7 @@ class Objects:
         return owner[self.key(key)]
 
     def key(self, value: Any) -> Any:
-        """Return a key, unless a method of the user's would give its hash or index."""
+        """Return a key; refuse a key whose hash or index a method of the user's computes."""
         raise NotImplementedError
 
     def _entry(self, owner: Any, key: Any) -> Any:
@@ -446,7 +446,7 @@ class Objects:
         return found
 
     def _key(self, key: Any) -> Any:
-        """A key of a container from outside, with the values that its numbers have in this call."""
+        """A key for a container from outside, with the values of symbolic numbers in this call."""
         if is_users(type(key)):
             refuse(f"looks for a {type(key).__name__} in a container")
         if isinstance(key, np.ndarray):
@@ -510,7 +510,7 @@ class Objects:
             outside.store(_how_item(value), owner, key, value)
 
     def contains(self, owner: Any, key: Any) -> bool:
-        """`key in owner`."""
+        """The result of `key in owner`."""
         if is_plain(owner) or not self.outside.is_outside(owner):
             return key in owner
         if is_container(owner):
@@ -521,9 +521,9 @@ class Objects:
 
 
 _SET_ANEW: Final = frozenset({"__defaults__", "__kwdefaults__"})
-"""Parts of functions that programs may replace."""
+"""Attributes of functions that users' programs may replace."""
 _STREAMS: Final = frozenset({"stdout", "stderr", "stdin"})
-"""Names of `sys` that programs may replace."""
+"""Attributes of `sys` that users' programs may replace."""
 _CACHED: Final[Any] = vars(functools)["cached_property"]
 """The class of Python's own cached properties, which users' classes have."""
 _FIELD: Final = type(namedtuple("_Pair", "first").first)  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""Operators, comparisons, truth and iteration; the special methods of users' classes are traced."""
+"""Operators, comparisons, truths and iteration; special methods of users' classes are traced."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ _CHANGING: Final = {
     (set, "^"): "symmetric_difference_update",
     (dict, "|"): "update",
 }
-"""In-place operators of containers, as methods."""
+"""For in-place operators of containers, the names of equivalent methods."""
 
 
 _WITHOUT_OTHERS: Final = frozenset({"enum", "builtins"})
@@ -84,7 +84,7 @@ _WITHOUT_OTHERS: Final = frozenset({"enum", "builtins"})
 
 
 def is_equal_to_itself(value: Any) -> bool:
-    """True for an instance of a user's class that is equal to no other object."""
+    """True for an instance of a user's class that is equal only to itself."""
     kind: Any = type(value)
     return is_users(kind) and kind.__eq__ is object.__eq__
 
@@ -95,7 +95,7 @@ def is_traced(value: object) -> bool:
 
 
 def has_methods(value: Any, *names: str) -> bool:
-    """True if the user's class of a value has one of these methods of its own."""
+    """True if a value is of a user's class that defines one of these methods."""
     if is_plain(value) or not is_users(type(value)):
         return False
     found = [static_attribute(type(value), name) for name in names]
@@ -103,7 +103,7 @@ def has_methods(value: Any, *names: str) -> bool:
 
 
 def _is_mixed_in(method: Any) -> bool:
-    """True for a library's method that calls others of the user's class."""
+    """True for a method of a library that may call other methods of the user's class."""
     if type(method) is not FunctionType or users_function(method) or is_generated(method):
         return False
     named_tuple = method.__code__.co_qualname.startswith("namedtuple.")
@@ -129,10 +129,10 @@ class _Sized:
 
 
 class Operators(Objects):
-    """Operators on objects; those of arrays, numbers and text are Python's and NumPy's own."""
+    """Operators on objects; Python and NumPy compute those on arrays, numbers and texts."""
 
     def binary(self, sign: str, left: Any, right: Any) -> Any:
-        """`left sign right`."""
+        """The result of the binary operator `sign`, applied to `left` and `right`."""
         if sign == "%" and type(left) is str and is_computed(right):
             return Text("percent", left, right)
         if is_plain(left) and is_plain(right):
@@ -148,7 +148,7 @@ class Operators(Objects):
         return self.known.note(BINARY[sign](self.given(left), self.given(right)))
 
     def operator_of_library(self, sign: str, left: Any, right: Any) -> Any:
-        """`left sign right` of an object of SciPy's and a traced array."""
+        """The result of the binary operator `sign` for an object of SciPy and a traced array."""
         raise NotImplementedError
 
     def _by_methods(self, stem: str, left: Any, right: Any) -> Any:
@@ -175,7 +175,7 @@ class Operators(Objects):
         raise TypeError(f"unsupported operand type(s) for {shown}: {kinds}")
 
     def _special(self, owner: Any, name: str) -> Any:
-        """A special method that the user's class defines in Python; MISSING if it does not."""
+        """A special method that a user's class defines in Python; MISSING without such a method."""
         if is_plain(owner) or not is_users(type(owner)):
             return MISSING
         found = self._class_part(owner, type(owner), name)
@@ -184,7 +184,7 @@ class Operators(Objects):
         return found if users_function(found) else MISSING
 
     def in_place(self, sign: str, left: Any, right: Any) -> Any:
-        """`left sign= right`: the object that is bound to the name afterwards."""
+        """The object to which the in-place operator `sign` binds the name of its left operand."""
         if is_plain(left):
             return (
                 writing(IN_PLACE[sign], left, right)
@@ -218,7 +218,7 @@ class Operators(Objects):
         return writing(IN_PLACE[sign], left, given)
 
     def _change_in_place(self, name: str, left: Any, given: Any) -> Any:
-        """Do an in-place operator of a container that has no equivalent method."""
+        """Apply an in-place operator of a container that has no equivalent method."""
         if static_attribute(type(left), name) is MISSING or not is_known_value(given):
             refuse(f"calls {name} of a {type(left).__name__}, which lives on outside it")
         getattr(self.outside.whole(left), name)(given)
@@ -232,13 +232,13 @@ class Operators(Objects):
         return writing(IN_PLACE[sign], left, self.given(right))
 
     def unary(self, sign: str, value: Any) -> Any:
-        """`-value` and its like."""
+        """The result of the unary operator `sign`, such as `-value`."""
         name, plainly = UNARY[sign]
         method = self._special(value, name)
         return self.known.note(plainly(value)) if method is MISSING else self.call(method, value)
 
     def compare(self, sign: str, left: Any, right: Any) -> Any:
-        """A comparison, a test of identity or of membership."""
+        """The result of a comparison, or of a test of identity or membership."""
         try:
             return self._compare(sign, left, right)
         except UndecidedError:
@@ -271,7 +271,7 @@ class Operators(Objects):
         return plainly(self.given(left), self.given(right))
 
     def _same(self, left: Any, right: Any) -> bool:
-        """True if both are one object; a guard checks that different outside objects differ."""
+        """True if both are the same object; a guard checks that two outside objects differ."""
         outside = self.outside
         self.identifies = self.identifies or all(map(is_traced, (left, right)))
         if outside.original(left) is outside.original(right):
@@ -305,7 +305,7 @@ class Operators(Objects):
         return any(self._entries_have(one, *names, depth=depth - 1) for one in entries)
 
     def key(self, value: Any) -> Any:
-        """Return a key of a dict, a set or an item; refuse one with methods for hash or `==`."""
+        """Return a key for a dict, set or item; refuse a key whose class defines hash or `==`."""
         kind = type(value)
         frozen = is_frozen(kind) and not self.outside.is_outside(value)
         generated = is_generated(static_attribute(kind, "__hash__")) or frozen
@@ -316,7 +316,7 @@ class Operators(Objects):
         return value
 
     def member(self, container: Any, value: Any) -> Any:
-        """`value in container`."""
+        """The result of `value in container`."""
         self.put_items(container)
         self.identifies = self.identifies or is_traced(value)
         method = self._special(container, "__contains__")
@@ -335,7 +335,7 @@ class Operators(Objects):
         return self.contains(container, value)
 
     def truth(self, value: Any) -> bool:
-        """`bool(value)`."""
+        """The result of `bool(value)`."""
         if type(value) is bool:
             return value
         if is_plain(value):
@@ -379,7 +379,7 @@ class Operators(Objects):
         return iter(value)
 
     def refuse_hidden(self, value: Any) -> None:
-        """Refuse the use of a whole object from outside whose contents no guard compares.
+        """Refuse to pass on an object from outside if no guard compares its contents.
 
         Raises:
             NeedsValuesError: the object has contents that no guard compares.
@@ -395,7 +395,7 @@ class Operators(Objects):
             refuse(f"uses what is in {self.source(value)}, a {kind.__name__}")
 
     def length(self, value: Any) -> Any:
-        """`len(value)`."""
+        """The result of `len(value)`."""
         if self.appended is not None and type(value) is list:
             late = lazy_import(LIST_READS)
             if late.is_appended(value):
@@ -419,7 +419,7 @@ class Operators(Objects):
         return made
 
     def _iterated(self, iterator: Any) -> Any:
-        """Iterate by the `__next__` of a user's class."""
+        """Yield the items that the `__next__` of a user's class returns."""
         method = self._special(iterator, "__next__")
         if method is MISSING:
             return self.iterate(iterator)
@@ -444,20 +444,20 @@ class Operators(Objects):
             place += 1
 
     def recorded_append(self, owner: Any, name: str, values: Sequence[Any]) -> bool:
-        """Record `append` or `extend` of a list in a region; False if the region cannot have it."""
+        """Record `append` or `extend` of a list in a region; False if that is impossible."""
         if self.appended is None:
             return False
         late = lazy_import("axiomjit.functions.appended_lists")
         return bool(late.record_append(self.appended, owner, name, values))
 
     def method(self, owner: Any, name: str, /, *args: Any, **kwargs: Any) -> Any:
-        """`owner.name(*args, **kwargs)`."""
+        """The result of `owner.name(*args, **kwargs)`."""
         raise NotImplementedError
 
     def given(self, value: Any) -> Any:
-        """The value to pass to a library's function; entries of outside containers are guarded.
+        """The value to pass to a library's function; entries of outside containers get guards.
 
-        A text of computed values is built.
+        For a `Text` of computed values, this is the string.
 
         Raises:
             NeedsValuesError: the value is an object from outside about which nothing is known.

@@ -61,11 +61,11 @@ from axiomjit.functions.sources import (
 
 Array = np.ndarray
 MOST_ENTRIES: Final = 1000
-"""The most entries of a container from outside that may be read as a whole."""
+"""The largest number of entries of a container from outside that may be read as a whole."""
 MOST_EFFECTS: Final = 256
-"""The most effects of one program."""
+"""The largest number of effects of one program."""
 KNOWN_BYTES: Final = 4096
-"""The most bytes of an array from outside whose elements are compared in each call."""
+"""The largest number of bytes of an array from outside whose elements are compared in each call."""
 BY_IDENTITY: Final = (
     *(type, FunctionType, ModuleType, np.ufunc, Enum, CodeType),
     *(BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorType),
@@ -96,7 +96,7 @@ def _is_descriptor(value: Any, source: Source) -> bool:
 
 
 def root_of(source: Source) -> Source:
-    """The argument or the fixed object that contains the place of this source."""
+    """The argument or fixed object from which the reads that lead to this source start."""
     while isinstance(source, Part):
         source = source.of
     return source
@@ -108,52 +108,59 @@ _STORED: Final[dict[str, type[Part]]] = {
     "item": Item,
     "cell": Contents,
 }
-"""For the name of an effect, the class of the part that the effect stores."""
+"""The class of the part that an effect stores, by the name of the effect."""
 
 
 class Wanted:
-    """Facts about a function's sources, found by earlier traces, by the sources' identities."""
+    """Facts that earlier traces of a function have found for later ones, by identity of sources."""
 
     def __init__(self, leaves: object = None) -> None:
         """Start without any facts."""
         self.numbers: set[object] = set()
-        """Numbers that change from call to call: programs take them as arguments."""
+        """The numbers that change from call to call, and that programs take as arguments."""
         self.fixed: set[object] = set()
-        """Numbers that change from call to call, but are guarded: the function needs the values."""
+        """The numbers that change from call to call but are guarded, since the function needs their
+        values.
+        """
         self.elements: set[object] = set()
-        """Arrays whose elements are guarded, since the function needs the elements."""
+        """The arrays whose elements are guarded, since the function needs the elements."""
         self.has_effects = False
         """True if a trace has recorded effects."""
         self.known_made = False
         """True if arrays that the function makes of known values must keep known values."""
         self.lines: set[str] = set()
-        """Lines that make arrays of known values into which traced values are written later."""
+        """The lines that make arrays of known values into which traced values are written later."""
         self.repeated: dict[tuple[CodeType, bool], str] = {}
-        """For each body of a loop, in a region or not, why trips are followed pass by pass."""
+        """For each body of a loop (and whether the loop is in a region), the reason why its trips
+        are traced one by one.
+        """
         self.for_regions: dict[tuple[CodeType, bool], set[str]] = {}
         """For each loop, the lines in `lines` that only the region of this loop needs."""
         self.may_have_regions, self.has_regions = True, False
-        """False if all loops are followed pass by pass; True if a trace has made a region."""
+        """The first is False if all loops are traced trip by trip; the second is True if a trace
+        has made a region.
+        """
         self.exits: set[int] = set()
-        """Lines in branches of the function's own loops that no region can have."""
+        """The lines in branches of the function's own loops that no region can contain."""
         self.leaving: set[tuple[CodeType, bool]] = set()
-        """The bodies of loops, as in `repeated`, that were refused for such lines."""
+        """The bodies of loops, as in `repeated`, that were refused because of lines in `exits`."""
         self.leaves = leaves
-        """The function, if its loops may run between exits."""
+        """The function, if Python may run it with compiled trips of its loops; else None."""
         self.only_regions = False
         """True for a function that Python runs unless its loops are regions."""
         self.loops: dict[str, str] = {}
-        """For each line of the user with a loop in the last trace, why the loop is followed pass by
-        pass, or a word of `loop_outcomes`."""
+        """For each line of the user with a loop in the last trace, the reason why the loop is
+        traced trip by trip, or a word of `loop_outcomes`.
+        """
         self._forgotten: set[str] | None = None
-        """The value of `lines` before this call forgot its regions; None before that."""
+        """The value of `lines` before `forget_regions` in this call; None if it was not called."""
 
     def begin_traces(self) -> None:
-        """Note that another call starts its traces."""
+        """Note that a new call begins to trace."""
         self._forgotten = None
 
     def forget_regions(self) -> bool:
-        """Follow all loops pass by pass from now on; False if no loop was a region."""
+        """Trace all loops trip by trip from now on; False if no loop was a region."""
         if not self.has_regions or self.exits or self.only_regions:
             return False
         self._forgotten = set(self.lines)
@@ -163,14 +170,14 @@ class Wanted:
         return True
 
     def remember_regions(self) -> None:
-        """Trace forgotten regions as regions again, since the error is the function's own."""
+        """Allow regions again; the error that led to `forget_regions` is the function's own."""
         if self._forgotten is not None:
             self.has_regions = self.may_have_regions = True
             self.lines, self._forgotten = self._forgotten, None
 
 
 class TraceAgain(BaseException):
-    """Ends a trace that must start again with the facts that it has stored in `Wanted`."""
+    """Raised to end a trace, which must start again with the facts that are now in `Wanted`."""
 
 
 class Effect(Record):
@@ -188,17 +195,17 @@ class Effect(Record):
 
 
 def refuse(seen: str, remedy: str = "do this outside the compiled function") -> NoReturn:
-    """Leave the function to NumPy.
+    """End the trace, so that NumPy runs the function.
 
     Raises:
-        NeedsValuesError: always; the trace ends with it, even if the user's code catches it.
+        NeedsValuesError: always; this ends the trace even if the user's code catches the error.
     """
     asked = "follow a function once for all calls"
     raise refused(NeedsValuesError(asked, f"that it {seen}", remedy, user_location()))
 
 
 def in_region() -> bool:
-    """True while the body of a loop or branch is followed, perhaps more than once."""
+    """True while the body of a region, a loop or branch, is being traced."""
     following = current()
     return following is not None and following.region is not None
 
@@ -207,7 +214,7 @@ def refuse_in_region(seen: str) -> None:
     """In the body of a region, refuse a change of a Python object before the change is done.
 
     Raises:
-        RegionRefused: a body is followed.
+        RegionRefused: a body of a region is being traced.
     """
     if in_region():
         raise lazy_import("axiomjit.graph.closing").RegionRefused(seen)
@@ -221,8 +228,8 @@ class Outside:
 
         Args:
             wanted: The facts that earlier traces have found.
-            add_input: A function that makes an array or number from outside an argument of the
-                program; it returns the object that represents this argument.
+            add_input: A function that adds an outside array or number to the arguments of the
+                program, and returns the object that represents the new argument.
         """
         self.wanted, self._add_input = wanted, add_input
         self.sources: list[Source] = []
@@ -246,7 +253,7 @@ class Outside:
     # Sources and guards
 
     def source(self, made: Source, value: Any = None) -> Source:
-        """The source of a place; each place has one source. A root is given with its `value`."""
+        """The only source of a place; a source that is not part of another is given a `value`."""
         known = self._places.setdefault(made.identity, made)
         if known is made:
             made.number, made.line = len(self.sources), user_location()
@@ -256,7 +263,7 @@ class Outside:
         return known
 
     def note_argument(self, place: int, name: str, array: Array, stands: Any) -> None:
-        """Note an array argument, since the function may also reach the array from outside."""
+        """Note an array argument, since the function may also reach this array from outside."""
         self._arguments[id(array)] = place, name, array, stands
 
     def value_of(self, source: Source) -> Any:
@@ -377,7 +384,7 @@ class Outside:
         return identity in wanted.numbers or self._is_argument(source)
 
     def _is_argument(self, source: Source) -> bool:
-        """True if a number at this source is an argument, as inside a container argument."""
+        """True if a number at this source becomes an argument, as numbers in containers do."""
         if isinstance(source, Argument):
             return not source.is_static
         if isinstance(source, Item | Attribute):
@@ -430,22 +437,22 @@ class Outside:
         return id(value) in self._originals
 
     def original(self, value: Any) -> Any:
-        """The object from outside that a value represents, or the value itself."""
+        """The object from outside that `value` represents; `value` itself if it represents none."""
         known = self._originals.get(id(value))
         return value if known is None else known[1]
 
     def owner(self, value: Any) -> Any:
-        """The container from outside that a copy represents, or the value itself."""
+        """The container of which `value` is a copy; `value` itself if there is no container."""
         known = self._originals.get(id(value))
         return known[1] if known is not None and is_container(known[1]) else value
 
     def give(self, copy: Any, owner: Any) -> Any:
-        """Let a copy, which a library's function gets, stand for a container; return the copy."""
+        """Note that a copy for a library's function stands for a container; return the copy."""
         self._originals[id(copy)] = copy, self.owner(owner)
         return copy
 
     def end(self) -> None:
-        """Drop all values, both from outside and made by the function."""
+        """Drop all values that are from outside, and all that the function has made."""
         tables = self._raw, self._reads, self._seen, self._stands, self._originals, self._changed
         for table in (*tables, self._generators, self._arguments):
             table.clear()
@@ -464,7 +471,7 @@ class Outside:
     # The overlay
 
     def stored(self, owner: Any, key: object) -> Any:
-        """The part that the function has stored in an outside object, as a tuple of one.
+        """A tuple with the part that the function has stored in an outside object.
 
         None if the function has stored no part at this key. A deleted part is MISSING.
         """
@@ -549,7 +556,7 @@ class Outside:
         return tuple.__new__(type(owner), found) if kind is tuple else kind(found)
 
     def change(self, owner: Any, name: str, given: tuple[Any, ...]) -> None:
-        """Record that a method whose result is not used changes a container."""
+        """Record a change of a container by a method whose result is not used."""
         refuse_in_region("a change of a container")
         owner = self.owner(owner)
         number = id(owner)

@@ -1,4 +1,4 @@
-"""Patterns of `match` statements: a pattern becomes conditions on a subject, asked by hooks.
+"""Rewrite patterns of `match` statements into conditions on the subject, which hooks evaluate.
 
 Below, v is an expression that reads the subject without a hook, t another temporary, p and q are
 patterns; "p of t[0]" stands for the conditions of p on t[0].
@@ -17,9 +17,10 @@ patterns; "p of t[0]" stands for the conditions of p on t[0].
 | | `(t := _aj_entries(v, u[0])) is not None`, p of t[0], `t := (_aj_rest(v, u[0]),)` |
 | `C(p, a=q)` | `(t := _aj_attributes(v, C, 1, ("a",))) is not None`, p of t[0], q of t[1] |
 
-Values are held in tuples, which are true. Names are bound when the entire pattern has matched.
+Values are stored in tuples, because a tuple that is not empty is true. Names are bound when the
+entire pattern has matched.
 
-Hooks test the subject in the order of Python.
+The tests of the subject are done in the order in which Python does them.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from typing import Any, Final
 from axiomjit.functions.expressions import LOAD, STORE, Expressions, all_of, constant, placed
 
 Read = Callable[[], ast.expr]
-"""Makes an expression that reads a value again, without a hook."""
+"""A function that makes an expression which reads a value again, without a hook."""
 
 
 class Patterns:
@@ -44,8 +45,9 @@ class Patterns:
         self._subject = rewriter.temporary(at)
         self._names: dict[str, Read] = {}
         self.held: list[ast.expr] = [self._subject(STORE)]
-        """The temporaries, the subject first: the subject's temporary is true until a case is
-        chosen."""
+        """The temporaries, of which the first holds the subject and is true until a case is
+        chosen.
+        """
 
     def case(self, node: Any) -> tuple[ast.expr, dict[str, Read]]:
         """Return the condition of a case without its guard, and the values that its names get."""
@@ -57,7 +59,7 @@ class Patterns:
         return _PATTERNS[node.__class__](self, node, value)
 
     def _keep(self, made: ast.expr, at: Any) -> tuple[ast.expr, Callable[[int], Read]]:
-        """Return an expression that holds a tuple, and a function that reads a part of it."""
+        """Return an expression that stores a tuple, and a function that makes reads of a part."""
         name = self._rewriter.temporary(at)
         self.held.append(name(STORE))
         kept = placed(ast.NamedExpr(name(STORE), made), at)
@@ -68,7 +70,7 @@ class Patterns:
         return kept, part(0)
 
     def _keep_found(self, made: ast.expr, at: Any) -> tuple[ast.expr, Callable[[int], Read]]:
-        """Keep the result of a hook like `_keep`; the expression tests that it is not None."""
+        """Return the results of `_keep` for a hook's result, with a test that it is not None."""
         kept, part = self._keep(made, at)
         return placed(ast.Compare(kept, [ast.IsNot()], [constant(None, at)]), at), part
 
@@ -134,7 +136,7 @@ class Patterns:
         return [*tests, test, *self._inner(parts, each)]
 
     def _item(self, at: Any, value: Read, place: int, behind: int) -> ast.expr:
-        """Return the code of item `place`, or of the item `behind` from the end if not 0."""
+        """Return an expression for item `place`, or for item `behind` from the end if not 0."""
         key: ast.expr = constant(place, at)
         if behind:
             length = self._rewriter.hook("length", at, value())
@@ -196,7 +198,7 @@ _PATTERNS: Final[dict[type, Callable[[Patterns, Any, Read], list[ast.expr]]]] = 
 
 _NONE: Final = object()
 _WHOLE: Final = (bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, tuple)
-"""Classes whose only positional pattern is matched with the whole subject."""
+"""The classes whose only positional pattern is matched with the subject itself."""
 
 
 class PatternHooks:

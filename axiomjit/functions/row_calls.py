@@ -1,8 +1,9 @@
-"""`np.apply_along_axis` in a traced function: the function of a row is traced once for all rows.
+"""Trace `np.apply_along_axis`: the function of a row is traced once for all rows.
 
-A few rows are followed one by one, as in NumPy. For more, the function is followed with one row
-that stands for all, if it does nothing but compute: then the results of all rows are the same
-computation with more loops around it. `np.apply_over_axes` calls its function once for each axis.
+If there are few rows, the function is traced for each row. For more rows, the function is traced
+with one row that stands for all rows. The function must then do nothing but compute, so that the
+results for all rows are the same computation with more loops around it. `np.apply_over_axes` calls
+its function once for each axis.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def batched(result: Node, row: Node, rows: Node) -> Node | None:
 
     Args:
         result: The node that is computed from one row.
-        row: The node that represents one row; it has no other use.
+        row: The node that represents one row, and is used for nothing else.
         rows: The array of all rows. The last dimensions of the array are the dimensions of a row;
             its other dimensions become the first dimensions of the returned node.
     """
@@ -89,16 +90,16 @@ def _repeated(node: Node, more: Sequence[Dim]) -> Node:
 
 _NAME: Final = "apply_along_axis"
 MOST_ROWS: Final = 8
-"""Rows that are followed one by one."""
+"""The largest number of rows for which the function is traced row by row."""
 _numbers: Final = count()
 
 
 def along_axis(calls: Any, func1d: Any, axis: Any, arr: Any, *args: Any, **kwargs: Any) -> Any:
-    """`np.apply_along_axis` of a traced array.
+    """The result of `np.apply_along_axis` for a traced array.
 
     Raises:
         ValueError: there are no rows.
-        NeedsValuesError: there are many rows, and the function does more than to compute.
+        NeedsValuesError: there are many rows, and the function does more than compute.
     """
     if not issubclass(type(arr), Tracer) or not arr.node.shape:
         return NotImplemented
@@ -119,7 +120,7 @@ def along_axis(calls: Any, func1d: Any, axis: Any, arr: Any, *args: Any, **kwarg
 
 
 def over_axes(calls: Any, func: Any, a: Any, axes: Any) -> Any:
-    """`np.apply_over_axes` of a traced array.
+    """The result of `np.apply_over_axes` for a traced array.
 
     Raises:
         ValueError: the function gives an array of another rank.
@@ -160,10 +161,10 @@ def _one_by_one(call: Callable[[Any], Node], rows: Any, lengths: Sequence[int]) 
 
 
 def _all_at_once(call: Callable[[Any], Node], rows: Any, watched: _Watched) -> Node:
-    """The results of all rows, from the computation of one row with an index of its own.
+    """The results of all rows, from one trace with a row whose index is symbolic.
 
     Raises:
-        NeedsValuesError: the function does more than to compute, or not in loops.
+        NeedsValuesError: the function does more than compute, or its computation is no loop.
     """
     places = [named_length(f"row{next(_numbers)}", ANY) for _ in rows.node.shape[:-1]]
     symbols = symbols_in(*places)
@@ -186,7 +187,8 @@ class _Watched:
     """The state that a function of a row could change, stored before the trace for all rows.
 
     Raises:
-        NeedsValuesError: the function holds or gets an object that it may change unnoticed.
+        NeedsValuesError: the function refers to an object or gets an object whose changes would not
+            be noticed.
     """
 
     def __init__(self, calls: Any, rows: Tracer, *given: object) -> None:
@@ -231,7 +233,7 @@ class _Watched:
         return [*effects, id(following.last), *versions, *held, *arrays]
 
     def check(self, row: Node) -> None:
-        """Refuse a function of a row that has done more than to compute.
+        """Refuse a function of a row that has done more than compute.
 
         Raises:
             NeedsValuesError: the function has written, drawn, warned, or asked for the values of a
@@ -248,7 +250,7 @@ _UNCHANGED: Final = (*(BuiltinFunctionType, ModuleType, np.ufunc, type(np.sum), 
 
 
 def _is_unchanged(value: Any) -> bool:
-    """True for objects that a function cannot change unnoticed."""
+    """True for objects whose changes by a function are noticed, or that cannot change."""
     kind = type(value)
     return issubclass(kind, _UNCHANGED) or (issubclass(kind, type) and not is_users(value))
 

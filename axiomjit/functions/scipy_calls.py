@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from axiomjit.functions.library_calls import LibraryCalls
 
 _PARTS: Final = (*ATOMS, np.generic, np.dtype)
-"""Types of an object's parts that hold no arrays, so that a step ignores them."""
+"""The types of an object's parts that contain no arrays, so that they need no check."""
 
 
 def call_scipy(
@@ -37,8 +37,9 @@ def call_scipy(
 
     Raises:
         NeedsValuesError: the call makes an object that keeps traced arrays, or gets an object with
-            parts that no step can follow.
-        UnsupportedError: as `call_externally`; or the call may overwrite arrays of the caller.
+            parts of unknown types.
+        UnsupportedError: the error of `call_externally`, or the call may overwrite arrays of the
+            caller.
     """
     steps = lazy_import("axiomjit.tracing.external_calls")
     if isinstance(function, type):
@@ -72,9 +73,10 @@ def _argument(calls: LibraryCalls, value: Any) -> Any:
 
 
 def keep(calls: LibraryCalls, value: Any) -> Any:
-    """An object of SciPy's as an argument of a step, which gets the object itself in each call.
+    """The argument of a step for an object of SciPy, which is the same object in all calls.
 
-    Its identity is guarded, and arrays in it may not be written by the traced function.
+    A guard checks the identity of the object, and the traced function may not write into arrays
+    that are parts of it.
 
     Raises:
         NeedsValuesError: the object has a part of an unknown type.
@@ -89,7 +91,7 @@ def keep(calls: LibraryCalls, value: Any) -> Any:
 
 
 def _keep_part(calls: LibraryCalls, source: Any, part: Any, name: str) -> None:
-    """Keep the function from writing into an array that is a part of an object."""
+    """Forbid that the function writes into an array that is a part of an object."""
     if part is None or isinstance(part, _PARTS) or (callable(part) and is_library(part)):
         return
     if type(part) in (tuple, list) and all(isinstance(one, _PARTS) for one in part):

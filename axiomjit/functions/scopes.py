@@ -1,7 +1,7 @@
-"""Owners of the names of a function: local to it, a cell of an enclosing function, or global.
+"""The kinds of the names in a function: local, a variable of an enclosing function, or global.
 
-The owners of a function's own names are read off its code object. The names of functions inside it
-are looked up in the syntax tree, by the rules of Python's compiler.
+The kinds of a function's names are read from its code object. The names of functions inside it are
+looked up in the syntax tree, by the rules of Python's compiler.
 """
 
 from __future__ import annotations
@@ -13,18 +13,19 @@ from types import CodeType
 from typing import Any, Final, Literal
 
 Kind = Literal["local", "cell", "global"]
-"""`local` names belong to the function or to an inner function, `cell` names to an enclosing
-one."""
+"""The kind of a name: `local` to the function or an inner one, `cell` of an enclosing function, or
+`global`.
+"""
 _COMPREHENSIONS: Final = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _DEFINITIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _INLINED: Final = sys.version_info >= (3, 12)
-"""True if the code of a function has the variables of its comprehensions, too."""
+"""True if the code of a function also has the variables of its comprehensions (Python 3.12)."""
 
 
 class Scope:
-    """The names of one function or comprehension; `up` is the scope around it.
+    """The names of one function or comprehension; `up` is the scope around this scope.
 
-    Private names are compared as they are in the code, with the name of their class in front.
+    Private names have the name of their class in front, as in the code object.
     """
 
     def __init__(
@@ -34,7 +35,7 @@ class Scope:
         outside: Collection[str] = (),
         is_comprehension: bool = False,
     ) -> None:
-        """Store the function's names: those it binds, and those declared global or in cells."""
+        """Store the names that the function binds, and those it declares global or nonlocal."""
         self.up, self.own, self.outside = up, {*own}, outside
         self.is_comprehension = is_comprehension
         self.first: str | None = None
@@ -70,7 +71,7 @@ def mangled(name: str, owner: str | None) -> str:
 
 
 def root_scope(code: CodeType, node: Any, owner: str | None) -> Scope:
-    """Return the scope of a function itself."""
+    """Return the scope of the function that is rewritten."""
     own = {*code.co_varnames, *code.co_cellvars}
     if _INLINED and not own.isdisjoint(code.co_names):
         own, outside = _bindings(node, owner)
@@ -79,7 +80,7 @@ def root_scope(code: CodeType, node: Any, owner: str | None) -> Scope:
 
 
 def inner_scope(node: Any, up: Scope, owner: str | None) -> Scope:
-    """Return the scope of a function or lambda inside."""
+    """Return the scope of an inner function or lambda."""
     own, outside = _bindings(node, owner)
     return Scope(up, own, outside)
 

@@ -4,8 +4,8 @@ The file may have changed since it was compiled. So a tree is used only if compi
 code of the function: all fields of this code and of the code inside it, except the file's name.
 Three texts are tried in turn: the lines of the function, inside stubs of the classes and functions
 that `co_qualname` names; the statement of the module that has these lines; the whole file. The
-first two texts are compiled with the imports that the code needs: an `import np` anywhere in a
-module changes the code of `np.f()`.
+first two texts are compiled together with imports of names that the code uses, because an `import
+np` anywhere in a module changes the code of `np.f()`.
 
 Lines are counted from the first one of the compiled text. `Definition.shift` is the distance to the
 lines of the file; empty lines in front of the text would take longer to parse than a small
@@ -42,9 +42,9 @@ FUTURE: Final[int] = sum(
 )
 """The flags of code that depend on imports from `__future__`."""
 FAULTS: Final = (SyntaxError, ValueError, RecursionError, MemoryError, SystemError)
-"""Errors of the parser and the compiler: the text does not fit, or is nested too deeply."""
+"""The errors of Python's parser and compiler for texts that are wrong or nested too deeply."""
 _MOST_ENDS: Final = 5
-"""The number of lines, or brackets, that are tried as the end of a function."""
+"""The largest number of lines, or brackets, that are tried as the end of a function."""
 _told = BoundedTable[int, "tuple[CodeType, list[str]]"]()
 _trees = BoundedTable[int, "tuple[CodeType, Function]"](1000)
 _files = BoundedTable[str, "tuple[int, _File | None]"]()
@@ -80,13 +80,13 @@ def text_of(function: FunctionType) -> str | None:
 
 
 def tell_text(code: CodeType, text: str) -> None:
-    """Store the lines of the definition of a code object that came without its file."""
+    """Store the definition's text of a code object that was received without its file."""
     before = ["\n"] * (code.co_firstlineno - 1)
     _told.keep(id(code), (code, [*before, *text.splitlines(keepends=True)]))
 
 
 def tell_tree(code: CodeType, node: Function) -> None:
-    """Let a code object that was compiled from a syntax tree have this tree as its definition."""
+    """Store the syntax tree from which a code object was compiled as its definition."""
     _trees.keep(id(code), (code, copy.deepcopy(node)))
 
 
@@ -98,7 +98,7 @@ def _file_lines(code: CodeType, names: dict[str, Any]) -> list[str]:
 
 
 def find_definition(code: CodeType, names: dict[str, Any]) -> Definition | None:
-    """Return the definition of a function in a tree of its own; None if no text compiles to it.
+    """Return a new tree of the definition of a function; None if no text compiles to its code.
 
     Raises one of `FAULTS` if the text is nested too deeply for the compiler or for the free stack.
     """
@@ -125,7 +125,7 @@ def _in_lines(code: CodeType, lines: list[str]) -> Definition | None:
 
 
 def _ignore_warnings() -> None:
-    """Hide warnings about the user's text, which Python has given once already.
+    """Hide warnings about the user's text, since Python has already shown them.
 
     `warnings.catch_warnings` would change the filters of other threads, too.
     """
@@ -137,7 +137,7 @@ def _ignore_warnings() -> None:
 
 
 class _OwnFile:
-    """Matches the name of the file in our compilations, as a compiled pattern would."""
+    """An object like a compiled pattern, which matches the file name of our compilations."""
 
     def match(self, module: str) -> bool:
         return module == FILE_NAME
@@ -180,7 +180,7 @@ def _first_function(text: str, code: CodeType) -> Function | None:
 
 
 def _def_texts(code: CodeType, lines: list[str]) -> Iterator[tuple[str, int]]:
-    """Texts that may be the definition of a function, each with the shift of its lines."""
+    """Yield texts that may be the definition of a function, each with the shift of its lines."""
     first = code.co_firstlineno - 1
     indent = _indent(lines[first])
     tried = 0
@@ -203,7 +203,7 @@ def _last_line(code: CodeType) -> int:
 
 
 def _lambda_texts(code: CodeType, lines: list[str]) -> Iterator[tuple[str, int]]:
-    """Texts that may be a lambda's definition; each begins at a `lambda` of the first line."""
+    """Yield texts that may define a lambda; each begins at a `lambda` of the first line."""
     last, stop = _end(code)
     if not 0 < last <= len(lines):
         return
@@ -222,7 +222,7 @@ def _lambda_texts(code: CodeType, lines: list[str]) -> Iterator[tuple[str, int]]
 
 
 def _end(code: CodeType) -> tuple[int, int]:
-    """Return the last line and column from which code was made."""
+    """Return the last line and column of the source of a code object."""
     ends = ((line, column) for part in _parts(code) for _, line, _, column in part.co_positions())
     return max((e for e in ends if None not in e), default=(0, 0))  # type: ignore[return-value]
 
@@ -240,7 +240,7 @@ def _starts(node: Function) -> tuple[str, int]:
 def _within_stubs(
     node: Function, code: CodeType, names: list[str]
 ) -> tuple[ast.Module, int, str | None]:
-    """Return the definition in stubs of its enclosing scopes, their number, the innermost class.
+    """Return the definition inside stubs of its scopes, their number, and the innermost class.
 
     An enclosing function binds the names that are free in the code.
     """
@@ -297,7 +297,7 @@ _fields: Final[Callable[[CodeType], tuple[object, ...]]] = attrgetter(
 
 
 def is_same(made: CodeType, code: CodeType, shift: int) -> bool:
-    """True if two code objects do the same at the same places, `shift` lines apart."""
+    """True if two code objects are equal, and their lines differ by `shift` everywhere."""
     if made.co_firstlineno + shift != code.co_firstlineno:
         return False
     if _fields(made) != _fields(code) and not _same_lines(made, code, shift):
@@ -351,7 +351,9 @@ def _imported_names(code: CodeType) -> list[str]:
 
 
 _CODE: Final = {name: number for name, number in dis.opmap.items() if number < 256}
-"""The instructions of a code object, without those that only compilers use."""
+"""The numbers of the instructions in code objects; pseudo-instructions of the compiler are left
+out.
+"""
 _READS: Final = {
     _CODE.get(name)
     for name in ("LOAD_GLOBAL", "LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_DEREF", "LOAD_NAME")
@@ -363,7 +365,7 @@ _SHIFTED: Final = sys.version_info >= (3, 12)
 
 
 def _attribute_reads(code: CodeType) -> Iterator[tuple[str, bool]]:
-    """Yield the name before each read of an attribute, and whether the attribute is a method."""
+    """Yield the name before each read of an attribute, and True if the read is of a method."""
     ops, arguments = code.co_code[::2], code.co_code[1::2]
     for operation in {_CODE["LOAD_ATTR"], _METHOD} - {-1}:
         place = ops.find(operation)
@@ -399,7 +401,7 @@ def _has_rebound_imports(code: CodeType) -> bool:
 
 
 def _rewrite_asserts(module: ast.Module, text: str, code: CodeType) -> bool:
-    """Rewrite `assert` as pytest does in modules of tests, if the code was compiled so."""
+    """Rewrite `assert` as pytest does, if the code was compiled so; True if it was."""
     if not _has_rewritten_asserts(code):
         return False
     pytest: Any = imported("_pytest.assertion.rewrite")
@@ -419,7 +421,7 @@ class _File:
         self._compiled: dict[bool, dict[tuple[str, int], list[CodeType]]] = {}
 
     def compiled(self, code: CodeType) -> list[CodeType]:
-        """Return the code objects of the file with the name and first line of the given one."""
+        """Return the file's code objects with the name and first line of the code object `code`."""
         is_rewritten = _has_rewritten_asserts(code)
         parts = self._compiled.get(is_rewritten)
         if parts is None:

@@ -1,4 +1,4 @@
-"""Sources of values from outside a function, and guards: conditions on them for one program.
+"""Sources of values from outside a function, and guards, which are conditions on these values.
 
 A source is an argument, an object that cannot change for the function (its namespace, a cell), or a
 part of another source: an item, an attribute, the contents of a cell, the class of an object. The
@@ -76,7 +76,7 @@ class Source:
 
 
 class Argument(Source):
-    """An argument of the call; the numbers in a static argument are constants of the program."""
+    """An argument of a call; if it is static, its numbers are constants of the program."""
 
     __slots__ = ("is_static", "name", "place")
 
@@ -220,7 +220,7 @@ class FunctionPart(Part):
 
     @staticmethod
     def get(whole: Any, key: Any) -> object:
-        """The part."""
+        """The part of the function or method."""
         return getattr(whole, key) if type(whole) in _FUNCTIONS else MISSING
 
     def __str__(self) -> str:
@@ -289,7 +289,7 @@ class Guard(Record):
 
 
 class Is(Guard):
-    """The value of the source is this object, or the source has no value (MISSING)."""
+    """The condition that the value of the source is this object, or MISSING."""
 
     value: object
 
@@ -307,7 +307,7 @@ class Is(Guard):
 
 
 class Unchanged(Guard):
-    """The parts of a function, such as its code, are the same objects as in the trace."""
+    """The condition that the parts of a function, such as its code, are those of the trace."""
 
     names: tuple[str, ...]
     parts: tuple[object, ...]
@@ -323,7 +323,7 @@ class Unchanged(Guard):
 
 
 class Equals(Guard):
-    """The value has this type and value; the value is a number, a text, or a tuple of these."""
+    """The condition that the source has this value, a number, a text, or a tuple of these."""
 
     value: object
 
@@ -336,7 +336,7 @@ class Equals(Guard):
 
 
 class Defined(Guard):
-    """The source has a value."""
+    """The condition that the source has a value."""
 
     def holds(self, value: Any, vector: Vector) -> bool:
         """True unless the value is missing."""
@@ -347,7 +347,7 @@ class Defined(Guard):
 
 
 class Length(Guard):
-    """A container has this number of entries."""
+    """The condition that a container has this number of entries."""
 
     count: int
 
@@ -360,12 +360,12 @@ class Length(Guard):
 
 
 class Keys(Guard):
-    """A dict or set has these keys, in this order."""
+    """The condition that a dict or set has these keys, in this order."""
 
     keys: tuple[object, ...]
 
     def holds(self, value: Any, vector: Vector) -> bool:
-        """True for equal keys."""
+        """True if the keys are equal, and in the same order."""
         if _length(value) != len(self.keys):
             return False
         kinds = (OrderedDict, dict, set, frozenset)
@@ -377,7 +377,7 @@ class Keys(Guard):
 
 
 class Same(Guard):
-    """The values of two sources are the same object."""
+    """The condition that the values of two sources are the same object."""
 
     other: Source
 
@@ -390,7 +390,7 @@ class Same(Guard):
 
 
 class Distinct(Guard):
-    """The value of a source is not the value of any of the other sources."""
+    """The condition that the value of a source is not the value of any of the other sources."""
 
     others: tuple[Source, ...]
 
@@ -403,7 +403,7 @@ class Distinct(Guard):
 
 
 class Elements(Guard):
-    """An array has these elements, this dtype and this shape."""
+    """The condition that an array has these elements, this dtype and this shape."""
 
     array: np.ndarray
 
@@ -457,7 +457,7 @@ def is_known_value(value: Any) -> bool:
 
 
 LONGEST: Final = 64
-"""The most entries of a tuple whose entries are compared by one guard."""
+"""The largest number of entries of a tuple whose entries are compared by one guard."""
 
 
 def is_known_key(value: Any) -> bool:
@@ -483,7 +483,7 @@ def _fields_of(value: Any) -> list[Any]:
 
 
 def same_value(one: Any, other: Any) -> bool:
-    """True for equal values of one type; -0.0 differs from 0.0, and a NaN equals the same NaN."""
+    """True for equal values of equal type; -0.0 differs from 0.0, a NaN equals the same NaN."""
     if one is other:
         return True
     kind: Any = type(one)

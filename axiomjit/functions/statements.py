@@ -37,7 +37,7 @@ class Rewriter(Expressions):
     """The live names behind the present statement; None if the function has no loop."""
 
     def module(self) -> ast.Module:
-        """Return a module; its function takes the hooks and defines the rewritten function."""
+        """Return a module; its only function takes the hooks and defines the rewritten function."""
         node = self.node
         if hasattr(node, "type_params"):
             node.type_params = []
@@ -153,7 +153,7 @@ class Rewriter(Expressions):
         return made
 
     def _once(self, node: Any, made: Any, names: list[Any]) -> tuple[ast.expr, ast.expr]:
-        """Return an expression that evaluates a node, and another that reads the stored value."""
+        """Return an expression that evaluates a node and stores the value, and one to read it."""
         if isinstance(made, ast.Constant):
             return made, made
         name = self.temporary(node)
@@ -324,7 +324,7 @@ class Rewriter(Expressions):
         return node
 
     def _decorator(self, node: ast.expr) -> ast.expr:
-        """Return a decorator that Python evaluates at its place, and whose call is a hook."""
+        """Return a decorator that Python evaluates where it stands, and that a hook calls."""
         names = [placed(ast.arg(PREFIX + name, None, None), node) for name in ("function", "by")]
         loads = [placed(ast.Name(name.arg, LOAD), node) for name in names]
         defaults = [self.expression(node)]

@@ -17,7 +17,7 @@ def parsed(text: str, at: Any) -> list[Any]:
 
 
 def placed_at(new: Any, at: Any) -> Any:
-    """Give a new node the first line of a node."""
+    """Return a new node with the first line of the node `at`."""
     new.lineno = new.end_lineno = at.lineno
     new.col_offset = new.end_col_offset = at.col_offset
     return new

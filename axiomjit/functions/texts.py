@@ -1,4 +1,4 @@
-"""Texts of computed values and calls that give them as messages: done after the program has run.
+"""Texts of computed values, and calls that write messages, both made after the program has run.
 
 A `Text` is the result of `str`, `repr`, formatting or joining of values that only the running
 program knows. In effects and results, a `Text` is a container of these values, and the string is
@@ -58,12 +58,12 @@ _MAKERS: Final[dict[str, Callable[..., str]]] = {
 
 
 class Text(Composed, Represents):
-    """A text of computed values, stored as the name of a maker and the arguments of the maker."""
+    """A text of computed values, stored as the name of a function that makes it, and arguments."""
 
     __slots__ = ("_how", "_parts")
 
     def __init__(self, how: str, *parts: Any) -> None:
-        """Store the name of a maker, and the values from which the maker makes the text.
+        """Store the name of the maker, a function, and the arguments from which it makes the text.
 
         Raises:
             TypeError, ValueError, LookupError: Python raises the error for values of these types.
@@ -133,7 +133,7 @@ for _name in (
 
 
 def known(value: Any) -> Any:
-    """The value, with texts and symbolic numbers replaced by their values in the traced call."""
+    """The value, in which texts and symbolic numbers are replaced by their values in this call."""
     kind = type(value)
     if kind is Text:
         return str(value)
@@ -181,7 +181,7 @@ def joined(parts: Sequence[Any]) -> Any:
 
 
 def running_line(level: int) -> Line | int:
-    """The line of the user's program that runs now (level 1), or that of a caller (higher levels).
+    """The line of the user's program that runs now (level 1), or the line of a caller further up.
 
     Returns:
         The line. A line outside the compiled function is given by the number of levels above that

@@ -1,4 +1,4 @@
-"""Functions that are made from a user's function, such as its gradient, and their traces.
+"""Functions that are made from a user's function, such as its gradient, and how they are traced.
 
 `Calls.call` asks a `Transform` to run, with a callable that traces the user's function. Calls of
 functions in `FORMS` are answered by the forms there.
@@ -37,7 +37,7 @@ class Transform:
         raise NotImplementedError
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """The result for arrays, or for traced arrays where the call is not seen by a trace."""
+        """The result for arrays; for traced arrays, too, if no hook sees the call."""
         return self.in_numpy(args, kwargs)
 
 
@@ -53,15 +53,15 @@ def innermost(function: Any) -> Any:
 
 
 DERIVATIVES: Final = "_axiomjit_derivatives"
-"""The attribute in which a function holds its derivatives, so that both are freed together."""
+"""The attribute of a function that has its derivatives, so that they are freed with it."""
 Form = Callable[..., Any]
-"""`form(call, *args, **kwargs)`: the call of a function in a trace; `call` traces functions."""
+"""A function `form(call, *args, **kwargs)` that traces a call; `call` traces calls of functions."""
 FORMS: Final[dict[int, Form]] = {}
 """The forms of public functions that take functions, by their identity."""
 
 
 def has_form(form: Form) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorate a public function: in a trace, `form` answers its calls; it is never freed."""
+    """Decorate a public function so that `form` traces its calls; the function is never freed."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         FORMS[id(function)] = form

@@ -35,22 +35,22 @@ from axiomjit.graph.captured import owner_of
 from axiomjit.tracing.generators import is_generator
 
 MOST: Final = 2000
-"""The most objects that are compared."""
+"""The largest number of objects that are compared."""
 MOST_BYTES: Final = 1 << 20
-"""The most bytes of an array that is compared."""
+"""The largest number of bytes of an array that is compared."""
 Steps = Iterable[tuple[object, Any]]
 
 
 class ChangedError(AssertionError):
-    """Tracing has changed something outside the function."""
+    """Raised if tracing has changed an object outside the function."""
 
 
 @contextmanager
 def nothing_changes(function: Any, arguments: Sequence[object]) -> Iterator[None]:
-    """A block that traces a function; compared only with `config.check`.
+    """A context in which a function is traced; with `config.check`, outside objects are compared.
 
     Raises:
-        ChangedError: something outside differs afterwards.
+        ChangedError: an outside object differs afterwards.
     """
     if not config.check:
         yield

@@ -1,7 +1,7 @@
-"""Functions without text: traced with their own byte code, if this code stores nothing outside.
+"""Trace functions without text, by their byte code, if this code stores nothing outside.
 
-The copy of such a function has other global names: its callables are hooks, and outside values that
-it reads have sources and guards. Objects of the user's classes are refused.
+The copy of a function without text has other global names: its callables are hooks, and outside
+values that it reads have sources and guards. Objects of the user's classes are refused.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ _REFUSED: Final = frozenset(
         *("LOAD_NAME", "LOAD_LOCALS", "LOAD_SUPER_ATTR"),
     }
 )
-"""Refused instructions: outside stores, generators, classes, reads of unguarded names."""
+"""The refused instructions: stores outside, generators, classes, and reads of names without
+guards.
+"""
 _SAFE: Final = (Kind.PURE, Kind.ASKS)
 
 

@@ -1,10 +1,10 @@
-"""Cotangents: the derivative of the results by a node, with masks of the elements that count.
+"""Cotangents: derivatives of results by a node, with masks of the elements that are defined.
 
 A cotangent keeps the condition of a `where`, mask or padding until the cotangent is summed. Until
-then, a factor that is infinite or NaN where the condition is false has no effect.
+the sum, a factor that is infinite or NaN where the condition is false has no effect.
 
-In the body of a loop, the cotangent of a part of an array stores the place of the part until the
-cotangent is added to the cotangent of the array: each trip then writes only the part.
+In the body of a loop, the cotangent of a part of an array stores the place of the part until it is
+added to the cotangent of the array. Each trip then writes only the part.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ Shape = tuple[Dim, ...]
 
 
 class Place(Record):
-    """A part of an array: one element for each point of a space, as in `graph.storages.update`."""
+    """A part of an array: an element for each point of a space, as in `graph.storages.update`."""
 
     target: IndexMap
     extents: Shape
@@ -61,7 +61,7 @@ class Place(Record):
 
 
 class Cotangent(Record):
-    """The derivative by a node; an element counts if any mask of `within` is true there.
+    """The derivative by a node; an element counts if some mask in `within` is true at it.
 
     If `within` is None, all elements count. If `exact` is true, elements that do not count are
     zero; otherwise elements that do not count are undefined. If there is a `place`, `value` is the
@@ -83,11 +83,11 @@ class Cotangent(Record):
         return builder.elementwise(WHERE, _any_of(self.within), self.value, zero)
 
     def replaces(self, rest: Cotangent | None) -> bool:
-        """True if the last write into `rest` put zeros into the part of this cotangent."""
+        """True if the last write into `rest` was of zeros, at the place of this cotangent."""
         return rest is not None and self.place is not None and _is_zeroed(rest.value, self.place)
 
     def onto(self, rest: Node) -> Cotangent:
-        """The cotangent of an array: `rest` plus this cotangent of a part of the array."""
+        """The cotangent of an array that is the sum of `rest` and of this cotangent of a part."""
         at = self.place
         assert at is not None
         whole = identity(len(at.extents))
@@ -99,12 +99,12 @@ class Cotangent(Record):
         return Cotangent(made)
 
     def times(self, factor: Node) -> Cotangent:
-        """The product with a factor, which may be undefined at elements that do not count."""
+        """The product with a factor; the product may be undefined at elements that do not count."""
         made = multiplied(self.value, factor)
         return Cotangent(made, self.within, self.exact and self.within is None)
 
     def where(self, mask: Node) -> Cotangent:
-        """The cotangent with elements counting only if, in addition, the mask is true there."""
+        """The cotangent in which only elements at which the mask is true still count."""
         if self.within is not None and self.within != (mask,):
             mask = builder.elementwise(PRIMITIVES["logical_and"], mask, _any_of(self.within))
         return Cotangent(self.value, (mask,), False)

@@ -1,9 +1,9 @@
 """The pullbacks of `numpy.linalg`; operands may be stacks of matrices.
 
-The adjoint is taken for the inner product Re(conj(a) b). The formulas are those of Giles ("An
-extended collection of matrix derivative results", 2008) with conjugates, and, for the
-pseudoinverse, those of Golub and Pereyra (1973). If a function reads only one triangle of its
-operand, the gradient is zero outside that triangle.
+Adjoints are those of the inner product Re(conj(a) b). The formulas are those of Giles ("An extended
+collection of matrix derivative results", 2008) with conjugates, and, for the pseudoinverse, those
+of Golub and Pereyra (1973). If a function reads only one triangle of its operand, the gradient is
+zero outside that triangle.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ def _row(v: Any) -> Any:
 
 
 def _on_diagonal(like: Any) -> Any:
-    """True on the diagonals of matrices."""
+    """A mask that is True on the diagonals of matrices."""
     return _compared("equal", like)
 
 
 def _below(like: Any) -> Any:
-    """True below the diagonals of matrices."""
+    """A mask that is True below the diagonals of matrices."""
     return _compared("greater", like)
 
 
@@ -66,7 +66,7 @@ def _hermitian(m: Any) -> Any:
 
 
 def _triangle(s: Any, lower: bool) -> Any:
-    """The gradient by the triangle that a function reads, from the gradient by all entries."""
+    """The gradient by the triangle that a function reads, given the gradient by all entries."""
     inside = _below(s) if lower else _below(s.mT).mT
     return np.where(inside, s * 2, np.where(_on_diagonal(s), s, 0))
 
@@ -117,7 +117,7 @@ def _cholesky(g: Any, y: Any, a: Any, upper: bool = False) -> Pulled:
 
 
 def _gaps(w: Any, middle: Any) -> Any:
-    """Entries divided by differences of eigenvalues; 0 / 0 and the diagonal give 0."""
+    """Entries of `middle` divided by differences of eigenvalues; 0 / 0 and the diagonal give 0."""
     apart = _row(w) - _column(w)
     zero = ((middle == 0) & (apart == 0)) | _on_diagonal(middle)
     return np.where(zero, 0, middle / np.where(zero, 1, apart))

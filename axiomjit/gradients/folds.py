@@ -89,7 +89,7 @@ def _conjugate(node: Node) -> Node:
 
 
 def _of_prod(op: Op, g: Cotangent, wanted: Wanted) -> Contributions:
-    """The cotangent of a product's operand: `g` times all elements before and behind each one."""
+    """The cotangent of a product's operand: for each element, `g` times all other elements."""
     assert op.fold is not None
     wide = op.fold.state_dtype(op.dtype)
     kept = SINGLE if op.dtype == HALF else op.dtype
@@ -114,9 +114,9 @@ def _spread(
     reduced: Callable[[Node], Node],
     factor: Callable[[Node], Node],
 ) -> Cotangent:
-    """The cotangent at each element of x, from that of the fold of x.
+    """The cotangent at each element of x, computed from the cotangent of the fold of x.
 
-    Dimensions are folded one by one, the last one first: of each only a result per row is kept.
+    Dimensions are folded one by one, the last one first, and only the result of each row is kept.
 
     Args:
         g: The cotangent of the result.
@@ -133,13 +133,13 @@ def _spread(
 
 
 def _scaled(factors: Node, values: Node) -> Node:
-    """Each value of a row times the factors of all elements before it."""
+    """Each value of a row, multiplied by the factors of all elements before it."""
     d = len(factors.shape) - 1
     return scan_states(scaling_fold(factors.dtype, values.dtype), [factors, values], (d,))[1]
 
 
 def _times_behind(factors: Node, values: Node) -> Node:
-    """Each value of a row times the factors of all elements behind it."""
+    """Each value of a row, multiplied by the factors of all elements after it."""
     d = len(factors.shape) - 1
     made = _scaled(flip(factors, [d]), flip(values, [d]))
     return builder.elementwise(COPY, flip(made, [d]))
@@ -147,7 +147,7 @@ def _times_behind(factors: Node, values: Node) -> Node:
 
 @lru_cache
 def scaling_fold(dtype: DType, kept: DType) -> StateFold:
-    """The fold of pairs: the product of all factors, and the last value times those before it.
+    """The fold of pairs: the product of all factors; the last value times all earlier factors.
 
     The values have the dtype `kept`, in which they are stored.
     """
@@ -165,7 +165,7 @@ def _states_before(fold: StateFold, row: Node) -> Node:
 
 @lru_cache
 def _with_state_before(fold: StateFold) -> StateFold:
-    """The fold of a state, the state of all of its elements but the last, and if there are none."""
+    """The fold that also keeps the state before the last element, and a flag for no elements."""
     (kind,) = fold.parts
     state, _, _, other, before, alone = (
         Input(d, k, ()) for k, d in enumerate((kind, kind, BOOL) * 2)
@@ -225,7 +225,7 @@ def _without_path(op: Op, g: Cotangent, wanted: Wanted) -> Contributions:
 
 
 def _of_running_sum(op: Op, g: Cotangent, wanted: Wanted) -> Contributions:
-    """The cotangent of a running sum's operand: for each element, the sum of `g` from there on."""
+    """The cotangent of a running sum's operand: the sum of `g` from each element to the end."""
     d = op.rank - 1
     value = flip(_scan(SUM, flip(g.settled(), [d])), [d])
     return {0: Cotangent(value).through(op.maps[0], op.extents, op.operands[0].shape)}
@@ -251,7 +251,7 @@ def _of_running(op: Op, g: Cotangent, wanted: Wanted) -> Contributions:
 
 
 def _at_first(made: Node, first: Node, d: int) -> Node:
-    """`made`, with the values of `first` at position 0 of dimension d."""
+    """The node `made`, with the values of `first` at position 0 of dimension d."""
     places = positions_along((made.shape[d],), (0,))
     start = builder.elementwise(_EQUAL, places, builder.as_node(0, "="))
     along = builder.view(start, (iterator(d),), made.shape)
@@ -262,9 +262,9 @@ def _from_the_end(partials: Sequence[Sequence[Node]], given: Sequence[Node], d: 
     """The cotangents of the states of a scan along the last dimension, which is dimension d.
 
     Args:
-        partials: For each value of a state, its partial derivatives by the values of the state
-            before, at each point.
-        given: The cotangents of the states that come from outside the scan.
+        partials: For each value of a state, its partial derivatives by the values of the previous
+            state, at each point.
+        given: The contributions to the cotangents of the states from outside the scan.
         d: The dimension of the scan.
     """
     count = len(given)
@@ -309,7 +309,7 @@ def affine_fold(dtype: DType, count: int) -> StateFold:
 
 
 Derive = Callable[[Sequence[tuple[Node, Node]], Sequence[Node]], Mapping[Node, Node]]
-"""`reverse.gradients`: the gradients of seeds by arguments."""
+"""The type of `reverse.gradients`, a function of seeds and arguments that returns gradients."""
 
 
 def of_state(
@@ -359,7 +359,7 @@ def of_state(
 
 
 def _of_scalar_state(op: Op, g: Cotangent, derive: Derive) -> Contributions:
-    """The adjoint of a fold with one value: d2 at each element, times d1 of all behind it."""
+    """The adjoint of a fold with one value: d2 at each element, times d1 of all later elements."""
     assert isinstance(op.fold, StateFold)
     fold = _bare(op.fold)
     (dtype,) = fold.parts
@@ -378,7 +378,7 @@ def _of_scalar_state(op: Op, g: Cotangent, derive: Derive) -> Contributions:
 
 
 def _bare(fold: StateFold) -> StateFold:
-    """The fold without its initial state, which is combined outside of the scan of the states."""
+    """The fold without its initial state, which is combined with the states after their scan."""
     given = fold.outputs, fold.start, fold.commutative, fold.has_identity, False, fold.pullback
     return StateFold(*given)
 
@@ -398,7 +398,7 @@ def _at_last(value: Node, shape: tuple[Any, ...]) -> Node:
 def _partials(
     fold: StateFold, parts: Sequence[int], given: Sequence[Node], derive: Derive
 ) -> tuple[list[list[Node]], list[list[Node]]]:
-    """The derivatives of a state's values by the state before, and by the values of the element."""
+    """The derivatives of a state's values by the previous state, and by the element's values."""
     count = len(fold.parts)
     inputs = [Input(fold.parts[k % count], k, ()) for k in range(2 * count)]
     asked = [*(inputs[k] for k in parts), *(inputs[count + k] for k in parts)]
@@ -459,7 +459,7 @@ def is_sum_of_squares(node: Node) -> bool:
 
 
 def _is_square(node: Node) -> bool:
-    """True for a product of two equal operands, and for a sum of such products."""
+    """True for a product of a value with itself, and for a sum of such products."""
     node = base_of(node)
     if not isinstance(node, Op):
         return False
@@ -473,8 +473,9 @@ def _is_square(node: Node) -> bool:
 def of_log_sum_exp(op: Op, g: Cotangent) -> tuple[Node, Cotangent] | None:
     """The operand x of log(sum(exp(x - s))) + s, and its cotangent; None for other operations.
 
-    The derivative by s is zero for every s. The derivative by x is exp(x - result). If the result
-    is -inf, the derivative is 0; if the result is inf, the infinite elements get equal shares.
+    The value does not depend on s, so the derivative by s is zero. The derivative by x is exp(x -
+    result). If the result is -inf, the derivative is 0; if the result is inf, the infinite elements
+    get equal shares.
     """
     found = _log_sum_exp(op)
     if found is None:

@@ -1,8 +1,8 @@
 """The values of a trip of a loop that the adjoint of the loop keeps.
 
-A trip of the adjoint reads arrays that the trips of the loop change. Of each such array, the loop
-keeps one of two: the parts that the adjoint reads, or the entire array before each trip. From the
-entire array, the adjoint computes the other versions of the array again.
+A trip of the adjoint reads arrays that the trips of the loop change. For each such array, the loop
+keeps either the parts that the adjoint reads, or the entire array before each trip. If the loop
+keeps the entire array, the adjoint computes later versions of the array again.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from axiomjit.symbolic.index_maps import IndexMap, compose, identity, iterator, 
 
 
 class Plan(Record):
-    """The values of each trip that are kept for the adjoint.
+    """The choice of the values of each trip that are kept for the adjoint.
 
     `whole` are entire arrays at the start of a trip. `parts` are the parts of other arrays that the
     adjoint reads, and `states` are these other arrays. If `first_only` is true, parts are taken
@@ -42,7 +42,7 @@ class Plan(Record):
 
 
 class _Read(Record):
-    """A read of a part of a state: the part, and the map by which an operation reads the part."""
+    """A read of a part of a state, with the map by which an operation reads the part."""
 
     part: Node
     index: IndexMap
@@ -81,7 +81,7 @@ def choose(ends: Sequence[Node], states: Sequence[Input], scope: Scope, first_on
 def with_stand_ins(
     ends: Mapping[int, Node], plan: Plan, stand_in: Callable[[Node, bool], Node]
 ) -> dict[int, Node]:
-    """The values of an adjoint, computed from stored values in place of the values to keep.
+    """The values of an adjoint, computed from the stored values instead of the original ones.
 
     Args:
         ends: The values of the adjoint, by place.

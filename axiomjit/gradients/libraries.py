@@ -1,11 +1,11 @@
 """The adjoints of library operations: NumPy's functions of entire arrays, and SciPy's ufuncs.
 
 A row of `LIBRARY` is a pullback `rule(g, y, *operands, **options)`. `g` is the cotangent of the
-result `y`, and the options are the options of the call. NumPy's functions accept `g`, `y` and the
-operands. For a function with several results, the rule is called once for each result, with the
-number of the result as `part`. The rule returns one cotangent for each operand, in the operand's
-shape, or None. A rule that needs the other results calls the function again: equal calls are one
-node.
+result `y`, and the options are the options of the call. `g`, `y` and the operands are arrays that
+NumPy's functions accept. For a function with several results, the rule is called once for each
+result, with the number of the result as `part`. The rule returns one cotangent for each operand, in
+the operand's shape, or None. A rule that needs the other results calls the function again; this
+costs nothing, since equal calls are the same node.
 
 A row of `UFUNCS_OF_SCIPY` has partial derivatives, like a row of `rules.py`.
 """
@@ -123,7 +123,7 @@ def _of_call(
 def _of_probed(
     op: Op, probed: ProbedCall, part: int | None, g: Cotangent, wanted: Wanted
 ) -> Contributions | Refused:
-    """The operands' cotangents by a user's pullback, for a call whose results a probe inferred."""
+    """The operands' cotangents by a user's pullback, for a call whose types a probe found."""
     call = probed.call
     rule = _GIVEN.get(call.function) if _is_hashable(call.function) else None
     if rule is None:

@@ -1,4 +1,4 @@
-"""A graph for many values of an argument at once: each operation gets one more iterator.
+"""Make the graph for many values of an argument at once: each operation gets one more iterator.
 
 In every value that depends on the argument, the new dimension is the first one; other values do not
 get the new dimension. A library operation is called with stacks of its operands.
@@ -44,8 +44,8 @@ def lifted(outputs: Sequence[Node], given: Mapping[Node, Node], length: Dim) -> 
 
     Args:
         outputs: Nodes of the graph for one value.
-        given: For some nodes of that graph, the node of all values, whose first dimension has the
-            length `length`.
+        given: For some nodes of the graph for one value, the node with all values, whose first
+            dimension has the length `length`.
         length: The number of values.
 
     Raises:

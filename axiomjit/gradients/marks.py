@@ -1,4 +1,4 @@
-"""Marks of a trace: variables of gradients, constants, and derivatives that the user gives."""
+"""Marked copies of nodes: variables of gradients, constants, values with a user's derivative."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Stopped(Op):
 
 
 def stopped(node: Node) -> Stopped:
-    """A copy of a node through which no cotangents pass to the node."""
+    """A copy of a node; cotangents of the copy are not passed on to the node."""
     rank = len(node.shape)
     primitive = NUMBER if node.weak else COPY
     return note(Stopped(node.dtype, primitive, None, (node,), (identity(rank),), node.shape, rank))
@@ -54,7 +54,7 @@ def ruled(node: Node, rule: GivenRule) -> Marked:
 
 
 def in_its_body(node: Node, rule: GivenRule) -> Node:
-    """A copy of a node in a body, which includes a rule: closing the body closes the rule, too."""
+    """A copy of a node in a body that also contains its rule, which is closed with the body."""
     following = current()
     assert following is not None, "bodies are made in a trace"
     following.regions += 1
@@ -64,7 +64,7 @@ def in_its_body(node: Node, rule: GivenRule) -> Node:
 
 
 def kept_regions() -> dict[Any, Any]:
-    """For each value after a region, the equal value after a form of it that keeps states."""
+    """For each value after a region, the equal value after a region that also keeps states."""
     following = current()
     return {} if following is None else following.kept
 
@@ -89,7 +89,7 @@ def marked(node: Node) -> Marked:
 
 
 def unmarked(outputs: Sequence[Node], marks: Sequence[Marked]) -> tuple[Node, ...]:
-    """The outputs with the marked values in place of the marks, copied if they are overwritten."""
+    """The outputs with the marked values in place of the marks; overwritten values are copied."""
     own, kept = set(marks), kept_regions()
     new: dict[Node, Node] = {}
     for node in post_order(tuple(outputs), _with_inputs):
@@ -134,7 +134,7 @@ def _copy_rule(node: Node, new: Mapping[Node, Node]) -> None:
 
 
 def with_kept_regions(outputs: Sequence[Node]) -> list[Node]:
-    """The outputs, with each region that has a form that keeps states replaced by that form."""
+    """The outputs, in which regions that also keep states replace regions that do not."""
     kept = kept_regions()
 
     def children(node: Node) -> tuple[Node, ...]:
@@ -148,7 +148,7 @@ def with_kept_regions(outputs: Sequence[Node]) -> list[Node]:
 
 
 def _with_inputs(node: Node) -> tuple[Node, ...]:
-    """The operands of a node and the inputs of its rule; or the node that replaces the node."""
+    """The operands of a node and the inputs of its rule; only the replacement, if there is one."""
     other = kept_regions().get(node)
     if other is not None:
         return (other,)

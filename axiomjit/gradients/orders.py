@@ -1,4 +1,4 @@
-"""Derivatives of sorting, of convolutions and of functions that sort: rules and twins.
+"""Derivatives of sorting, of convolutions and of functions that sort, by rules and by twins.
 
 A twin of a NumPy function has the same operands, options and result, and calls only functions that
 have derivative rules. The derivative of the function is the derivative of its twin.
@@ -29,13 +29,13 @@ from axiomjit.symbolic.index_maps import identity, iterator
 
 
 class Twin(Record):
-    """A function that replaces a NumPy function in derivatives: all its operations have rules."""
+    """A function that replaces a NumPy function in derivatives, and whose operations have rules."""
 
     function: Callable[..., Any]
 
 
 def of_sort(op: Op, g: Cotangent) -> Contributions:
-    """The cotangent of a sort's operand: each element of `g` at the place before the sort.
+    """The cotangent of a sort's operand: each element of `g` at its position before the sort.
 
     The places come from a stable sort, so equal elements keep their order.
     """
@@ -92,7 +92,7 @@ def _rows(x: Any, axis: Any) -> Any:
 
 
 def _kept(made: Any, x: Any, axis: Any, keepdims: bool, more: int = 0) -> Any:
-    """The result; `keepdims` inserts reduced dimensions of length 1 behind `more` dimensions."""
+    """The result of a reduction; `keepdims` inserts its dimensions after the first `more` ones."""
     if not keepdims:
         return made
     axes = reduced_dimensions(x.node, axis)
@@ -158,7 +158,7 @@ def _unique(
     part: int | None = None,
     **options: Any,
 ) -> Any:
-    """The cotangent of a set's elements: equal ones share the cotangent of their value evenly."""
+    """The cotangent of `np.unique`'s operand: equal elements share a result's cotangent evenly."""
     if axis is not None or not sorted:
         return Refused("the unique rows of an array, or values that are not sorted")
     flat = np.reshape(x, -1)

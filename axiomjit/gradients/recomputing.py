@@ -1,7 +1,8 @@
 """The values of a `checkpoint`: a gradient computes these values again instead of keeping them.
 
-Equal nodes are one node. Therefore the second computation reads marked copies of the operands of
-the first computation. A marked copy has a number, and no pass before `choose_storage` removes it.
+Equal nodes of a graph are the same node. Therefore the second computation reads marked copies of
+the operands of the first computation. Marked copies have numbers, so that they are not equal, and
+no pass before `choose_storage` removes them.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ from axiomjit.graph.nodes import Node, Op, post_order
 
 _ONCE = (NORMAL.evaluate, UNIFORM.evaluate, PRINT.evaluate)
 Adjoint = Callable[[Sequence[tuple[Node, Node]], Sequence[Node]], Mapping[Node, Cotangent]]
-"""`reverse.adjoint`: the cotangents of arguments."""
+"""The type of `reverse.adjoint`, a function of seeds and arguments that returns cotangents."""
 
 
 def happens_once(node: Node) -> bool:
-    """True for random draws and printing."""
+    """True for random draws and for printing, which must not be done a second time."""
     if not isinstance(node, Op) or not isinstance(node.primitive, LibraryOperation):
         return False
     return node.primitive.generator is not None or node.primitive.evaluate in _ONCE

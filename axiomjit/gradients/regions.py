@@ -3,8 +3,8 @@
 The adjoint of a loop is a backward loop, from the last trip to the first. The backward loop carries
 the cotangents of the carried values, and the cotangents of the captured values, which are sums over
 the trips. Each backward trip reads values of one forward trip. A value that no trip changes is
-computed again. If trips change an array, either the parts of the array that the adjoint reads are
-kept for each trip, or the entire array, whichever has fewer elements (`kept_values`). A forward
+computed again. If trips change an array, the loop keeps for each trip either the parts of the array
+that the adjoint reads or the entire array, whichever has fewer elements (`kept_values`). A forward
 loop that also stores the kept values replaces the loop.
 
 If the kept values are larger than the operands, the loop of N trips is cut into blocks of about
@@ -63,11 +63,13 @@ from axiomjit.symbolic.index_ranges import IndexRanges, UndecidedError, within_b
 Seeds = Sequence[tuple[Node, Node]]
 """Pairs of a result and its cotangent, of equal shape and dtype."""
 Adjoint = Callable[[Seeds, Sequence[Node]], Mapping[Node, Cotangent]]
-"""`reverse.adjoint`: the cotangents of arguments."""
+"""The type of `reverse.adjoint`, a function of seeds and arguments that returns cotangents."""
 MOST_OPERATIONS: Final = 2000
 """The largest number of operations in a trip of an adjoint."""
 MOST_KEPT: Final = 2**16
-"""The number of kept elements of all trips up to which no loop is cut into blocks."""
+"""The largest number of kept elements, of all trips together, for which a loop is not cut into
+blocks.
+"""
 BLOCK: Final = "block"
 """The name of a loop over the trips of a block or over blocks: such a loop is not cut again."""
 
@@ -100,7 +102,7 @@ def of_region(
 
 
 class _OfRegion:
-    """The state while the adjoint of one region is made."""
+    """The state of making the adjoint of one region."""
 
     def __init__(
         self,
@@ -139,15 +141,16 @@ class _OfRegion:
     def copied(self, node: Node, shape: tuple[Dim, ...] | None = None) -> Saved:
         """A copy of a value in memory of its own.
 
-        The lengths in `shape` equal those of the value. A held array has numbers, where its
-        cotangent may have symbols; the bodies and the operands of a region name lengths alike.
+        The lengths in `shape` equal those of the value. `shape` is needed because the lengths of a
+        held array are numbers, while those of its cotangent may be symbols; the bodies and operands
+        of a region must have identical lengths.
         """
         shape = node.shape if shape is None else shape
         parts = (node,), (identity(len(shape)),), shape, len(shape)
         return Saved(node.dtype, SAVE, None, *parts, number=-self.number())
 
     def outside(self, nodes: Sequence[Node]) -> tuple[Node, ...]:
-        """Nodes of a body, made outside of it; they depend only on inputs that no trip changes."""
+        """Nodes of a body, computed outside it; they depend only on inputs that no trip changes."""
         return tuple(rebuilt(nodes, self.stands_for))
 
     def instance(self, body: Graph, lengths: Mapping[Symbol, Dim]) -> dict[int, Node]:
@@ -235,7 +238,7 @@ class _OfLoop(_OfRegion):
         return data_dependent_length(self.scope, count)
 
     def replace(self, made: Sequence[Node]) -> None:
-        """Replace the versions after this region by the versions after another region."""
+        """Use the versions after another region in place of the versions after this region."""
         kept_regions().update(zip(written_versions(self.op), made, strict=False))
 
     def must_cut(self, trips: Dim, plan: Plan) -> bool:
@@ -304,7 +307,7 @@ class _OfLoop(_OfRegion):
         plan: Plan,
         kept: Mapping[Node, Node],
     ) -> Contributions:
-        """The loop from the last trip to the first."""
+        """The cotangents of the operands, by the loop from the last trip to the first."""
 
         def stand_in(value: Node, is_written: bool) -> Node:
             rank = len(value.shape)

@@ -1,4 +1,4 @@
-"""Reverse mode: the cotangents of nodes, from the results of a graph to its arguments."""
+"""Reverse mode: compute the cotangents of nodes, from the results of a graph to its arguments."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def adjoint(seeds: Seeds, arguments: Sequence[Node]) -> dict[Node, Cotangent]:
 
 
 class _Reverse:
-    """One walk from results to arguments."""
+    """A walk from results to arguments that computes cotangents."""
 
     def __init__(self, seeds: Seeds, arguments: Sequence[Node]) -> None:
         self._leaves = frozenset(arguments)
@@ -292,7 +292,7 @@ def _refusal(op: Op, row: Refused) -> GradientError:
 
 
 def gradients(seeds: Sequence[tuple[Node, Node]], arguments: Sequence[Node]) -> Mapping[Node, Node]:
-    """The gradient by each argument; zeros for an argument on which no result depends."""
+    """The gradient by each argument; it is zero for an argument on which no result depends."""
     found = adjoint(seeds, arguments)
     made: dict[Node, Node] = {}
     for node in arguments:

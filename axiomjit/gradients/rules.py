@@ -1,4 +1,4 @@
-"""The derivatives of elementwise primitives: one row per primitive, see the package's docstring."""
+"""The derivatives of elementwise primitives, with a row for each primitive."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LOG_2, LOG_10 = math.log(2), math.log(10)
 
 
 def _without_zero(value: Any, by: Any) -> Any:
-    """The quotient value / by; 0 where `by` is 0."""
+    """The quotient of `value` and `by`; 0 where `by` is 0."""
     zero = by == 0
     return np.where(zero, 0, value / np.where(zero, 1, by))
 
@@ -83,7 +83,7 @@ def _share(y: Any, a: Any, b: Any, power: Any) -> Any:
 
 
 def _angle(a: Any, b: Any) -> Any:
-    """b / (a**2 + b**2) without overflow; 0 where a and b are 0, or where a or b is infinite."""
+    """The quotient b / (a**2 + b**2) without overflow; 0 if a and b are 0, or one is infinite."""
     size = np.hypot(a, b)
     none = (size == 0) | np.isinf(size)
     by = np.where(none, 1, size)
@@ -197,6 +197,6 @@ OF_COMPLEX: Final[Mapping[str, Callable[..., tuple[Any, ...]]]] = {
         np.where(a == b, g * 0.5, _real_if(y == b, g)),
     ),
 }
-"""For each primitive that is not holomorphic, the cotangents of complex operands."""
+"""For each primitive that is not holomorphic, a function for the cotangents of complex operands."""
 NOT_OF_COMPLEX: Final = frozenset({"clip", "fmax", "fmin"})
 """Primitives without a rule for complex operands."""

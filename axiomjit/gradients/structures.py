@@ -26,7 +26,7 @@ Wanted = frozenset[int]
 
 
 def of_join(op: Op, g: Cotangent, wanted: Wanted) -> Contributions:
-    """The cotangent of each operand of a join: the part of `g` in the region of the operand."""
+    """The cotangent of each operand of a join: the part of `g` that the operand fills."""
     found = {}
     for k in wanted:
         lows = [low for low, _ in op.regions[k]]
@@ -38,7 +38,7 @@ def of_join(op: Op, g: Cotangent, wanted: Wanted) -> Contributions:
 
 
 def of_gather(op: Op, g: Cotangent, wanted: Wanted) -> Contributions:
-    """The cotangent of a gathered array: each element of `g` is added where the gather read."""
+    """The cotangent of a gathered array: each element of `g` is added where it was gathered."""
     values, *nodes = op.operands
     positions = list(zip(nodes, op.maps[1:], strict=True))
     extents, lengths = op.extents[: op.rank], op.extents[op.rank :]
@@ -54,9 +54,9 @@ def of_gather(op: Op, g: Cotangent, wanted: Wanted) -> Contributions:
 
 
 def of_update(op: Op, g: Cotangent, wanted: Wanted) -> Contributions | Refused:
-    """The cotangents of a write's operands: written elements of `g` belong to the value.
+    """The cotangents of a write's operands: the elements of `g` that are written go to the value.
 
-    The other elements of `g` belong to the version of the storage before the write. A scatter that
+    The other elements of `g` go to the version of the storage before the write. A scatter that
     combines elements has the rule of `SCATTERS`.
     """
     assert isinstance(op, Update)
@@ -69,7 +69,7 @@ def of_update(op: Op, g: Cotangent, wanted: Wanted) -> Contributions | Refused:
 
 
 def _at(op: Op, node: Node) -> Node:
-    """The elements of a node with the shape of the storage, read at the points of a write."""
+    """The elements of a node, which has the shape of the storage, at the points of a write."""
     positions = list(zip(op.operands[2:], op.maps[2:], strict=True))
     extents, lengths = op.extents[: op.rank], op.extents[op.rank :]
     if not positions:

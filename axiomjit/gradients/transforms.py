@@ -39,7 +39,7 @@ def _resized(a: Any, axis: int, length: Dim) -> Any:
 
 
 def _interior(a: Any, axis: int, points: Dim, factor: float) -> Any:
-    """A half spectrum with a factor at each frequency whose conjugate the half spectrum omits.
+    """A half spectrum, multiplied by a factor at frequencies whose conjugates are omitted.
 
     Frequency 0, and the last frequency of an even number of points, have no factor.
     """

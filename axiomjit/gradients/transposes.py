@@ -1,10 +1,10 @@
-"""The adjoints of the reads of an operation: the cotangent of each element of an operand.
+"""The adjoints of the reads of an operation, which give the cotangents of operands' elements.
 
 An operation reads an operand at map(p) for each point p of its iteration space. `pull` computes the
-adjoint of such a read: for each element, the sum of the values at the points that read the element.
-The adjoint of a broadcast is a sum. The adjoint of a slice or window with steps of 1 or -1 is a
-read with conditions, and the adjoint of a reshape is the opposite reshape. The adjoints of other
-maps write into zeros.
+adjoint of a read by a map: for each element, the sum of the values at the points that read the
+element. The adjoint of a broadcast is a sum. The adjoint of a slice or window with steps of 1 or -1
+is a read with conditions, and the adjoint of a reshape is the opposite reshape. The adjoints of
+other maps write into zeros.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def pull(
 
 
 def _is_step(function: Affine) -> bool:
-    """True for a constant function, and for one iterator with step 1 or -1."""
+    """True for a constant function, and for a function of one iterator with step 1 or -1."""
     return not function.terms or (
         len(function.terms) == 1 and function.terms[0][1].constant in (1, -1)
     )
@@ -113,7 +113,7 @@ def _outer_first(function: Affine, extents: Shape) -> list[int] | None:
 
 
 def _are_equal(one: Dim, other: Dim) -> bool:
-    """True if lengths are equal; that of a held array is a number, which may equal a symbol."""
+    """True if lengths are equal; a held array's length is a number, which may equal a symbol."""
     if one is other or (one.constant is None and other.constant is None):
         return one is other
     return one == other
@@ -138,7 +138,7 @@ class Merged(Record):
 def merged_group(index: IndexMap, extents: Shape, shape: Shape) -> Merged | None:
     """The dimensions that a map reads as one merged dimension; None if there are none.
 
-    The function of the last such dimension walks through all merged dimensions, and the functions
+    The function of the last merged dimension walks through all merged dimensions, and the functions
     of the other merged dimensions are 0.
     """
     for last, function in enumerate(index):
@@ -209,10 +209,10 @@ def mask_of_reads(index: IndexMap, extents: Shape, shape: Shape) -> Node | None:
 
 
 def seen_by(mask: Node, index: IndexMap, extents: Shape, shape: Shape) -> Node:
-    """The mask of an operand's elements, from a mask of the points; a plain map reads the operand.
+    """The mask of an operand's elements from a mask of the points at which a plain map reads them.
 
-    If several points read an element, the mask of one of these points is taken. Elements that no
-    point reads are False.
+    If several points read an element, the mask of one of these points is taken. The mask is False
+    at elements that no point reads.
     """
     kept = [k for order in _orders(index, extents) for k in order]
     turned = {k: iterator(new) for new, k in enumerate(kept)}
@@ -330,11 +330,11 @@ def _without_window(
 def _stretched(
     reads: Sequence[Read], extents: Shape, k: int, conditions: Conditions, step: int
 ) -> tuple[Sequence[Read], Shape, Conditions] | None:
-    """The reads with `step - 1` zeros inserted between the points of iterator k, or None.
+    """The reads, with `step - 1` zeros between the points of iterator k; None if impossible.
 
-    The zeros are inserted into one factor. If several factors depend on the iterator, their product
-    becomes one factor first. None is returned if a condition has a coefficient of k that is no
-    multiple of `step`.
+    The zeros are inserted into only one factor. If several factors depend on the iterator, their
+    product becomes one factor first. The insertion is impossible if a condition has a coefficient
+    of k that is no multiple of `step`.
     """
     walking = [pair for pair in reads if k in iterators_of(pair[1])]
     terms = [c for one in conditions for j, c in one.function.terms if j == k]
@@ -396,8 +396,8 @@ def owned(node: Node) -> Node:
 def _written(
     reads: Sequence[Read], extents: Shape, index: IndexMap, shape: Shape, conditions: Conditions
 ) -> Node:
-    """The adjoint of any map: products are written into zeros, and added at repeated elements."""
-    if conditions:  # points beyond the operand's ends are among those that do not count
+    """The adjoint of any map: products are written into zeros; several at one element are added."""
+    if conditions:  # the conditions exclude points beyond the operand's ends, too
         raise GradientError(
             "a gradient through windows that take steps",
             "a map of windows that no loop turns around",

@@ -1,4 +1,4 @@
-"""Nodes as arrays that NumPy's functions and operators accept: rules are written in NumPy."""
+"""Arrays that stand for nodes in NumPy's functions and operators, in which rules are written."""
 
 from __future__ import annotations
 

@@ -1,10 +1,11 @@
 """Convert columns and tensors of other libraries to NumPy arrays, without a copy if possible.
 
-A container can be converted if its elements are in CPU memory in a dtype of NumPy and none is
-missing. Boolean columns of polars and Arrow, which are bits, and columns in several chunks are
-copied. Read-only memory gives a read-only array. Every other container is refused.
+A container can be converted if its elements are in CPU memory, have a dtype of NumPy, and none of
+them is missing. Boolean columns of polars and Arrow are copied, since they store bits, and so are
+columns in several chunks. If the memory is read-only, so is the array. Every other container is
+refused.
 
-Conversions import no library: the library of a container has been imported by the user.
+Conversions import no library, since the library of a container is already imported.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Builds the Dask arrays of a call from its stages, by public functions of `dask.array`.
+"""Build the Dask arrays of a call from its stages, by public functions of `dask.array`.
 
 A stage becomes one `blockwise` operation. `reduction` combines the states of blocks, `overlap` adds
 halos, and Dask slices and joins arrays. The keys of Dask arrays are made from tokens, so that equal
@@ -38,9 +38,9 @@ from axiomjit.symbolic.dims import Dim
 normalize_token.register(NativeCallable, lambda one: (type(one).__qualname__, one.__reduce__()))
 
 SPLIT: Final = 8
-"""The number of states that one task combines; a constant, because rounding depends on it."""
+"""The number of states that one task combines; it is a constant, because rounding depends on it."""
 FRESH: Final = 1000
-"""The first index that `blockwise` gets for dimensions that are no grid axes."""
+"""The smallest index that `blockwise` gets for dimensions that are not grid axes."""
 
 
 class Arrays:
@@ -56,7 +56,7 @@ class Arrays:
             self._run(stage)
 
     def result(self, node: Node) -> Any:
-        """The array of a result, without blocks of no elements."""
+        """The array of a result, without blocks that have no elements."""
         array = self._array(node)
         return _without_empty(array, range(array.ndim))
 
@@ -118,14 +118,14 @@ class Arrays:
             self._keep(target, self._blocks(Chosen(k), target, [whole, every], fresh))
 
     def _continued(self, target: Target) -> UfuncFold | None:
-        """The fold of a running fold, whose blocks go on from all previous blocks; else None."""
+        """The fold of a target whose blocks continue the previous ones; None for other targets."""
         if self._classified.cuts.get(target.node) != SCAN:
             return None
         assert isinstance(target.node.fold, UfuncFold)
         return target.node.fold
 
     def _needs_elements(self, target: Target) -> bool:
-        """True if a target is a fold without identity, which has no state without elements."""
+        """True if a target is a fold without identity: blocks without elements have no state."""
         fold, kind = target.node.fold, self._classified.cuts.get(target.node)
         return kind == REDUCE and fold is not None and not fold.has_identity
 
@@ -198,7 +198,7 @@ class Arrays:
         none = da.full((*totals.shape[:-1], 1), start, dtype=dtype, chunks=chunks)
         return da.concatenate([none, running[..., :-1]], axis=axis)
 
-    # What tasks get
+    # Arguments of tasks
 
     def _argument(self, one: BlockInput, stage: Stage, fresh: Any) -> list[Any]:
         """An input of a stage and its index, as arguments of `blockwise`."""
@@ -291,7 +291,7 @@ def _chunks(lengths: Sequence[int | None]) -> tuple[float, ...]:
 
 
 def _held(array: np.ndarray, spans: Spans, node: Node, values: Any) -> Any:
-    """An array in memory as a Dask array, in one block or in the blocks of its spans."""
+    """The Dask array of an array in memory, in one block or in the blocks of its spans."""
     chunks = tuple(
         (n,) if span is None else span.place.partition.known
         for n, span in zip(array.shape, spans, strict=True)
@@ -307,7 +307,7 @@ def _positions(stage: Stage, grid: int) -> Any:
 
 
 def _in_memory(array: Any) -> bool:
-    """True if the blocks of an array are data, or parts of one array in memory."""
+    """True if the blocks of a Dask array are in memory, or are parts of one array in memory."""
     (layer, *others) = array.dask.layers.values()
     if others or not isinstance(layer, MaterializedLayer):
         return False
@@ -316,7 +316,7 @@ def _in_memory(array: Any) -> bool:
 
 
 def _without_empty(array: Any, axes: Sequence[int]) -> Any:
-    """The array without blocks of no elements along `axes`; an empty axis keeps its blocks."""
+    """The array without blocks that are empty along `axes`; axes of length 0 keep all blocks."""
     for d in axes:
         kept = [k for k, n in enumerate(array.chunks[d]) if n != 0]
         if kept and len(kept) < array.numblocks[d]:

@@ -1,4 +1,4 @@
-"""Calls of compiled functions with Dask arrays: arguments, results and their report."""
+"""Calls of compiled functions with Dask arrays: their arguments, results and reports."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from axiomjit.interop.dask_plans import Planned, is_array
 from axiomjit.symbolic.dims import Dim, evaluate
 
 _UNKNOWN: Final = 1_000_003
-"""A large number; the sum of it and the number of blocks stands for an unknown length."""
+"""A large number; it is added to the number of blocks to stand for an unknown length."""
 
 
 def stand_ins(values: Sequence[Any], names: Sequence[str]) -> tuple[Any, ...]:
@@ -60,7 +60,7 @@ def _stand_in(value: Any, name: str) -> Any:
 
 
 def explained(error: Exception, values: Sequence[Any], names: Sequence[str]) -> Exception:
-    """The error of a call with stand-ins; if it names a length that is not known, another error."""
+    """The error of a call with stand-ins, replaced by another error if a length is unknown."""
     if not isinstance(error, AxiomError):
         return error
     for value, name in zip(values, names, strict=True):

@@ -22,7 +22,7 @@ def is_array(kind: type) -> bool:
 
 
 def blocks_of(trace: WholeTrace) -> Arguments:
-    """The arguments that are in blocks, by position."""
+    """The arguments that consist of blocks, by position."""
     found = {}
     for position, (value, name) in enumerate(zip(trace.arguments, trace.names, strict=True)):
         if not is_array(type(value)):
@@ -39,7 +39,7 @@ def _partition(chunks: Sequence[float]) -> Partition | None:
 
 
 class Planned:
-    """A traced call, classified and cut into stages."""
+    """A traced call, with classified axes, cut into stages."""
 
     def __init__(self, trace: WholeTrace) -> None:
         """Classify the axes of a call, and find its stages.

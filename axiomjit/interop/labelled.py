@@ -2,7 +2,7 @@
 
 Labels are dimensions, names, attributes, and coordinates that have an index or hold no numbers;
 calls with equal labels share a program. The data and the other coordinates are arrays. Objects are
-built by xarray's unchecked constructors, which take a thirtieth of the time.
+built by xarray's constructors without checks, which take a thirtieth of the time.
 """
 
 from __future__ import annotations
@@ -47,14 +47,15 @@ def _data_of(variable: Any) -> Any:
 
 
 _NUMBERS: Final = frozenset({dtype.type for dtype in CODES})
-"""The classes of numbers, which xarray holds as arrays without dimensions."""
+"""The classes of NumPy's numbers, which xarray stores as arrays without dimensions."""
 _LAZY: Final[Any] = xarray.core.indexing.ExplicitlyIndexed
 _SLOTS: Final = {"_attrs", "_data", "_dims", "_encoding"}
 _HAS_KNOWN_SLOTS: Final = {
     name for kind in xarray.IndexVariable.__mro__ for name in getattr(kind, "__slots__", ())
 } == _SLOTS
-"""True if variables have exactly the state in `_SLOTS`, so that they can be made without a
-constructor."""
+"""True if variables have exactly the attributes in `_SLOTS`, so that they can be made without a
+constructor.
+"""
 
 
 def _new_variable(kind: Any, dims: Any, data: Any) -> Any:
@@ -74,7 +75,7 @@ class LabelsOfVariable:
     def __init__(self, name: Any, variable: Any, fixed: bool, indexed: bool) -> None:
         """Read the labels of a variable; attributes are copied, since the user may change them.
 
-        For an `indexed` variable, the indexes compare the values.
+        The values of an `indexed` variable are compared by its index, not here.
         """
         self.name, self.kind, self.dims = name, type(variable), variable._dims
         self.attrs = dict(variable._attrs) if variable._attrs else None
@@ -119,7 +120,7 @@ class Labels(ComparedByValue):
     def __init__(
         self, variables: Sequence[LabelsOfVariable], indexes: Mapping[Any, Any], more: object = None
     ) -> None:
-        """Store the labels; they are equal if all parts are, with indexes compared by `equals`."""
+        """Store the labels; labels are equal if all parts are; `equals` compares indexes."""
         self.variables, self.indexes, self.more = variables, dict(indexes), more
         self._key = tuple(one.key for one in variables), tuple(indexes), more
         self._hash = hash(self._key)

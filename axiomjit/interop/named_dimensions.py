@@ -1,4 +1,4 @@
-"""Apply functions of arrays to DataArrays: dimensions are paired by name, xarray makes the labels.
+"""Apply functions of arrays to DataArrays, with dimensions paired by name and labels from xarray.
 
 Dimensions with the same name are one axis of the call, and must have equal lengths and indexes, as
 in `xarray.apply_ufunc(..., join="exact")`. `apply_ufunc` gives results their coordinates, names and
@@ -65,7 +65,7 @@ def to_named(array: Any, axes: AxesLike = None) -> NamedArray:
 
 
 def axis_of(name: str, length: int) -> Axis:
-    """The axis for dimensions with this name and length; the same object while it is in use."""
+    """The axis for dimensions with this name and length; the same object while it is used."""
     with _lock:
         found = _axes.get((name, length))
         if found is None:
@@ -126,7 +126,7 @@ def _checked(values: Sequence[Any], asked: str) -> dict[Hashable, int]:
 
 
 def _difference(values: Sequence[Any]) -> str | None:
-    """Text about the dimension whose indexes differ between DataArrays; None without one."""
+    """A text about a dimension whose indexes differ between DataArrays; None if there is none."""
     found: dict[Hashable, Any] = {}
     for value in values:
         for name, index in value.indexes.items() if isinstance(value, xarray.DataArray) else ():
@@ -148,7 +148,7 @@ def _applied(
     core: Sequence[Names],
     result: Sequence[Names],
 ) -> Any:
-    """Call a function of arrays by `xarray.apply_ufunc`; attributes are kept as in arithmetic."""
+    """Call a function of arrays by `xarray.apply_ufunc`, with attributes kept as in arithmetic."""
     made = xarray.apply_ufunc(
         function,
         *operands,
@@ -273,7 +273,7 @@ def _name_of_groups(by: Any, taken: set[Hashable]) -> Hashable:
 def apply_elementwise(function: Elementwise, operands: Sequence[Any]) -> Any:
     """The result of a function made by `elementwise` for DataArrays.
 
-    A result has all dimensions, or for an accumulating mode those of the smallest operand.
+    A result has all dimensions; in a mode that accumulates, it has those of the smallest operand.
 
     Raises:
         GraphValueError: dimensions differ in length or index, or the smallest operand has a
@@ -306,7 +306,7 @@ def apply_elementwise(function: Elementwise, operands: Sequence[Any]) -> Any:
 
 
 def _kept_first(kept: Names, dims: Names, order: str) -> Names:
-    """The dimensions in another order: kept dimensions first for order "c", last for order "f"."""
+    """The dimensions, with kept dimensions first for order "c" and last for order "f"."""
     rest = tuple(one for one in dims if one not in kept)
     return (*kept, *rest) if order == "c" else (*rest, *kept)
 
@@ -314,8 +314,8 @@ def _kept_first(kept: Names, dims: Names, order: str) -> Names:
 def contract_dimensions(function: ArrayCall, operands: Sequence[Any]) -> Any:
     """The result of `axiomjit.einsum` for DataArrays; the spec labels dimensions by position.
 
-    A dimension of the result has the name of the dimension with its label in the first such
-    operand.
+    A dimension of the result has the name that the dimension with the same label has in the first
+    operand with this label.
 
     Raises:
         GraphValueError: dimensions with the same name have different lengths, or the result has a

@@ -1,4 +1,4 @@
-"""Traced forms of functions of xarray that ask for values.
+"""Traced forms of functions of xarray that need the values of arrays.
 
 xarray makes the labels: its method runs once on an object with the same labels and zeros as data,
 and traced numbers then replace the zeros of its result.

@@ -115,7 +115,7 @@ def _deviation(groups: Groups, x: Any, ddof: int = 0) -> Any:
 
 
 def _at_end(name: str) -> Callable[..., Any]:
-    """Make the rule for the first element of each group ("min") or for the last one ("max")."""
+    """The rule for the first element of each group ("min") or for the last element ("max")."""
 
     def reduce(groups: Groups, x: Any) -> Any:
         length = len(groups.codes)
@@ -150,7 +150,7 @@ _REDUCTIONS: Final[Mapping[Any, Callable[..., Any]]] = {
     duck_array_ops.first: _at_end("min"),
     duck_array_ops.last: _at_end("max"),
 }
-"""The grouped folds, by xarray's reduction functions."""
+"""The rule of the grouped fold that replaces each of xarray's reduction functions."""
 
 
 def _can_hold_nan(dtype: Any) -> bool:
@@ -181,7 +181,7 @@ class GroupReduction:
         )
 
     def labels(self, own: Callable[..., Any], options: Mapping[str, Any]) -> Any:
-        """xarray's result if data are the ranks of groups; NaN for a group without elements."""
+        """xarray's result for the ranks of groups as data; NaN for a group without elements."""
         data = {}
         for name, one in (*self._data.items(), *self._coords.items()):
             numbers, shape = np.zeros(()), tuple(map(int, one.shape))
@@ -202,7 +202,7 @@ class GroupReduction:
         return with_lengths(made, whole, [one for one in others if one in made.dims])
 
     def result(self, labels: Any, rule: Callable[..., Any], options: Mapping[str, Any]) -> Any:
-        """The result: the labels with the reduced data, or None if these do not fit."""
+        """The labels with the reduced data; None if these do not fit the labels."""
         data: dict[Any, Any] = {}
         if labels is None:
             return None
@@ -292,7 +292,7 @@ def _reduction(kind: Any) -> Callable[..., Any]:
 def _without_flox(
     grouped: Any, dim: Any, keep_attrs: bool | None = None, func: str = "", **options: Any
 ) -> Any:
-    """Reduce groups by `reduce` where xarray would call flox."""
+    """Reduce groups by `reduce`; xarray would call the library flox here."""
     options.pop("fill_value", None)
     name = f"array_{func}" if func in ("any", "all") else func
     return grouped.reduce(getattr(duck_array_ops, name), dim=dim, keep_attrs=keep_attrs, **options)

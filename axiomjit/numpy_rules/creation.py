@@ -73,7 +73,7 @@ def _number(value: int, dtype: Any, function: str) -> Node:
 
 
 def _as_element(value: Node, dtype: DType) -> Node:
-    """A number as an element of an array of this dtype; it is no longer weak.
+    """A number as an element of an array of this dtype; the element is not weak.
 
     Raises:
         OverflowError: the dtype cannot hold a Python integer.
@@ -253,7 +253,7 @@ def _grid(shape: tuple[Dim, ...]) -> list[Node]:
 
 
 def _band_rule(function: str, comparison: str) -> Rule:
-    """The rule of a matrix of 0 and 1, by a comparison of its columns with a diagonal."""
+    """The rule of a function that makes a matrix of 0 and 1 by comparing columns to a diagonal."""
 
     def rule(N: Any, M: Any = None, k: Any = 0, dtype: Any = float, order: object = "C") -> Node:
         if order != "C":
@@ -278,7 +278,7 @@ def _indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Node:
 
 
 def _window_rule(function: str, formula: Callable[[Node, Node], Node]) -> Rule:
-    """The rule of a window; `formula` takes the array (1 - M, 3 - M, ..., M - 1) and M - 1."""
+    """The rule of a window; `formula` is a function of (1 - M, 3 - M, ..., M - 1) and M - 1."""
 
     def rule(M: Any) -> Node:
         (count,) = _lengths(M, function)
@@ -354,7 +354,7 @@ def _array(
 
 
 def _stored_numbers(given: Any, dtype: DType) -> Any:
-    """The argument, with Python numbers stored in elements of a dtype by NumPy's rules."""
+    """The argument, in which Python numbers are replaced by elements of a dtype, as NumPy does."""
     if isinstance(given, list | tuple):
         return stored_elements(given, dtype) if builder.holds_nodes(given) else given
     node = builder.as_node(given, "array")

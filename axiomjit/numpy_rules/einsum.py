@@ -47,7 +47,7 @@ def einsum_node(*operands: Any, optimize: object = None, **options: object) -> N
 
 
 def _sum_of_one(node: Node) -> Node:
-    """A copy of the node in which -0.0 is 0.0: each element is the sum of one element."""
+    """A copy of the node in which 0.0 replaces -0.0, as in sums of a single element."""
     if not is_inexact(node.dtype):
         return builder.elementwise(COPY, node)
     zero = Scalar(node.dtype, node.dtype.type(0), False)
@@ -60,7 +60,7 @@ def spec_and_operands(given: Sequence[Any]) -> tuple[str, Sequence[Any]]:
     The second form is `einsum(x, [0, 1], y, [1, 2], [0, 2])`, with lists of numbers and Ellipsis.
 
     Raises:
-        ShapeError: the arguments have none of the two forms.
+        ShapeError: the arguments have neither of the two forms.
     """
     if given and isinstance(given[0], str):
         return given[0], given[1:]

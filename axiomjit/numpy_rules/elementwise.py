@@ -1,6 +1,6 @@
 """The rules of ufuncs, `clip`, `copy` and `astype`, and of other elementwise functions.
 
-A comparison of entire arrays folds the comparisons of their elements.
+Comparisons of entire arrays, such as `array_equal`, fold the comparisons of their elements.
 """
 
 from __future__ import annotations
@@ -102,10 +102,10 @@ def axis_last(node: Node, axis: object) -> Node:
 
 
 def _product_rule(name: str, ranks: tuple[int, int], met: tuple[int, int]) -> Rules:
-    """The rule of a product of two stacks, whose members have these ranks (1 or 2).
+    """The rule of a product of two stacks of vectors (rank 1) or matrices (rank 2).
 
-    `met` are the dimensions of the two operands that are summed over, counted from the end. The
-    left operand is conjugated if its members are vectors.
+    `met` has, for each operand, the dimension that is summed over, counted from the end. The left
+    operand is conjugated if its members are vectors.
     """
 
     def rule(x1: object, x2: object) -> Node:
@@ -133,7 +133,7 @@ def _product_rule(name: str, ranks: tuple[int, int], met: tuple[int, int]) -> Ru
 
 
 def _stacked_product(left: Node, right: Node, ranks: tuple[int, int], met: tuple[int, int]) -> Node:
-    """The products of the members of two stacks, summed over the dimensions `met`."""
+    """The products of the members of two stacks, which are sums over the dimensions `met`."""
     stacks = [
         node.shape[: len(node.shape) - k] for node, k in zip((left, right), ranks, strict=True)
     ]
@@ -164,7 +164,7 @@ def _power(base: object, exponent: object) -> Node:
 
 
 def _as_loop(x: object, ufunc: np.ufunc) -> Node:
-    """The operand in the dtype of NumPy's loop; a Python number that needs no cast stays weak."""
+    """The operand in the dtype of NumPy's loop; a Python number stays weak if it needs no cast."""
     node = builder.as_node(x, ufunc.__name__)
     dtype = loop_of(ufunc, (promotable(node),))[-1]
     return node if node.dtype == dtype else builder.cast(node, dtype)
@@ -213,7 +213,7 @@ def _in_loop(ufunc: np.ufunc, *operands: object) -> list[Node]:
 
 
 def _scaled_rule(ufunc: np.ufunc, over: float, under: float) -> Rule:
-    """The rule of a multiplication by `over / under`, divided in the dtype of the loop."""
+    """The rule of a multiplication by `over / under`, a quotient in the dtype of the loop."""
 
     def rule(x: object) -> Node:
         (node,) = _in_loop(ufunc, x)
@@ -346,7 +346,7 @@ def _computed(name: str, *operands: Any) -> Node:
 
 
 def in_parts(node: Node, function: Callable[[Node], Node]) -> Node:
-    """The result of a function of elements; for complex elements, of real and imaginary parts."""
+    """The result of a function that is applied to elements; to both parts of complex elements."""
     if not is_complex(node.dtype):
         return function(node)
     parts = (function(builder.part(node, name)) for name in ("real", "imag"))
@@ -354,7 +354,7 @@ def in_parts(node: Node, function: Callable[[Node], Node]) -> Node:
 
 
 def _round(a: object, decimals: Any = 0, out: object = None) -> Node:
-    """The rule of np.round; integers rounded to decimals are copied."""
+    """The rule of np.round; integers that are rounded to zero or more decimals are copied."""
     only_defaults("round", out=out)
     if not isinstance(decimals, int | np.integer | Dim):
         raise refuse("round", "decimals", decimals)

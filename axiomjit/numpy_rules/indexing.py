@@ -55,11 +55,11 @@ def index_node(node: Node, key: object) -> Node:
 
     A mask is replaced by the positions of its true elements, one array per dimension. A single
     element is a copy. Integer arrays are broadcast together. In the result, the dimensions of the
-    arrays replace the indexed dimensions, or come first if another item is between the arrays. All
-    this is as in NumPy.
+    arrays replace the indexed dimensions, or come first if another item is between the arrays. The
+    rules for indices are NumPy's.
 
     Raises:
-        UnsupportedError: an index is a single bool that is not known.
+        UnsupportedError: an index is a single bool whose value is not known.
         IndexError: an index is out of range or of a wrong type, or there are too many.
         PositionError: a position is out of range; raised when the program runs.
     """
@@ -178,7 +178,7 @@ def _items(key: object) -> list[Any]:
 
 
 def _is_array(item: object) -> bool:
-    """True if an item is an array of positions, or a bool, which counts as one."""
+    """True if an item is an array of positions, or a bool, which is treated as an array."""
     return isinstance(item, Node | bool)
 
 
@@ -221,7 +221,7 @@ def _item(item: Any) -> Any:
 
 
 def _spelled_out(items: Sequence[Any], rank: int) -> list[Any]:
-    """The items, with entire slices in place of Ellipsis and missing dimensions.
+    """The items, completed by slices of the entire dimensions that Ellipsis or no item covers.
 
     An Ellipsis without dimensions remains, since it separates integer arrays.
     """
@@ -240,7 +240,7 @@ def _spelled_out(items: Sequence[Any], rank: int) -> list[Any]:
 
 
 def _by_axis(full: Sequence[Any]) -> list[tuple[int, Any]]:
-    """The items except Ellipsis, each with its dimension; None has the dimension that follows."""
+    """The items except Ellipsis, each with its dimension; None gets the next item's dimension."""
     found: list[tuple[int, Any]] = []
     axis = 0
     for item in full:

@@ -85,7 +85,7 @@ def _repeat(a: object, repeats: Any, axis: OneAxis = None) -> Node:
 
 
 def _repeated(node: Node, times: Sequence[Dim], *, before: bool) -> Node:
-    """The node, repeated along each dimension; with `before` in entire copies, else by elements."""
+    """The node repeated along each dimension: as a whole with `before`, else element by element."""
     maps: list[Affine] = []
     extents: list[Dim] = []
     for length, count in zip(node.shape, times, strict=True):
@@ -126,7 +126,8 @@ def _joined(
 
     Raises:
         ValueError: there are no arrays, or an array has no dimensions.
-        GraphValueError: the numbers of dimensions differ, or lengths along other dimensions.
+        GraphValueError: the numbers of dimensions differ, or the lengths along a dimension other
+            than `axis` differ.
         TypeError: `casting` does not allow the conversion.
     """
     if not nodes:
@@ -291,8 +292,8 @@ def _rolled(node: Node, shift: Any, axis: int) -> Node:
 def _first_after_shift(steps: Dim, length: Dim) -> Dim:
     """The position of the element that comes first after a shift.
 
-    A guard takes the place of the remainder if the number of steps is known: both parts of the
-    result have lengths without a division then.
+    If the number of steps is known, a guard replaces the remainder, so that the lengths of both
+    parts of the result contain no division.
     """
     known = steps.constant
     if known is None or is_computed_later(length, steps) or length < abs(known):
@@ -340,8 +341,8 @@ def _pairs(value: Any, rank: int, name: str) -> list[tuple[Any, Any]]:
 def _fill_values(values: Any, rank: int) -> list[tuple[Any, Any]]:
     """The numbers that pad each dimension before and after.
 
-    NumPy makes an array of one or two numbers, so these are cast like an array. In a longer list,
-    each Python integer must fit the dtype.
+    NumPy makes an array of one or two numbers, so these are cast by the rules for arrays. In a
+    longer list, each Python integer must fit the dtype.
     """
     pairs = _pairs(values, rank, "constant_values")
     if not pairs or np.size(values) > 2 or np.shape(values) == (2, 1):
@@ -380,7 +381,7 @@ def _by_index(name: str, columns: bool) -> Rule:
 
 
 def _slice_numbers(part: slice) -> Any:
-    """The numbers that a slice means as an item of `np.r_`."""
+    """The numbers for which a slice stands in `np.r_`."""
     if not any(isinstance(end, Dim) for end in (part.start, part.stop, part.step)):
         return np.r_[part]
     first, step = (0 if part.start is None else part.start), part.step

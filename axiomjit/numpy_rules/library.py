@@ -142,7 +142,7 @@ def _cumulative_rule(name: str, fold: UfuncFold) -> Rule:
 
 
 def _from_identity(fold: UfuncFold, node: Node, axis: int) -> Node:
-    """The identity of the fold, then the partial reductions along a dimension.
+    """The array of the identity of the fold, followed by the partial reductions along a dimension.
 
     The identity is the first element of the scan, so that one loop computes everything. A sum
     starts at -0.0, which preserves the sign of zeros; the identity then replaces the -0.0.

@@ -118,7 +118,7 @@ def _eigvalsh(a: object, UPLO: str = "L") -> Node:
 
 
 def _complex_call(function: Callable[..., Any], node: Node) -> tuple[ArrayCall, tuple[Any, ...]]:
-    """A call of a function with complex results, and the complex dtypes of these.
+    """A call of a function with complex results, and the dtypes of these results.
 
     NumPy returns real results if all imaginary parts are 0. Programs expect complex results; if a
     result is real, NumPy runs the call.
@@ -323,7 +323,7 @@ The absolute values are summed along axis 0, which gives sums of columns, or alo
 
 
 def _matrix_norm(node: Node, order: Any, axes: tuple[int, int]) -> Node:
-    """The norms of the matrices in two dimensions."""
+    """The norms of the matrices that two dimensions form."""
     if order in (None, "fro", "f"):
         return _length_of(node, sorted(axes))
     if order in _NORM_FOLDS:

@@ -48,11 +48,11 @@ _multiply, _divide, _negative = map(_operation, ("multiply", "divide", "negative
 
 
 class _Spacing(Record):
-    """The distances between neighbours along a dimension.
+    """The distances between neighbouring positions along a dimension.
 
-    `equal` is the distance if all are equal. `apart` has the distance of each pair of neighbours,
-    along the dimension of the array. `alike` is a bool: True if all distances are equal, so that
-    `equal` is used.
+    `equal` is the distance between neighbours if all distances are equal. `apart` has the distance
+    of each pair of neighbours, along the dimension of the array. `alike` is a bool that is True if
+    all distances are equal; then `equal` is used.
     """
 
     equal: Node
@@ -115,7 +115,7 @@ _LAST: Final = ((-3, -2), (-2, -1), (-1, None))
 
 
 def _equally_spaced(line: _Along, step: Node, edge_order: int) -> list[Node]:
-    """The derivatives at the first element, inside, and at the last, for equal distances."""
+    """The derivatives at the first, the inner and the last elements, for equal distances."""
     before, after = line.part(None, -2), line.part(2, None)
     inside = _divide(_subtract(after, before), _multiply(2.0, step))
     if edge_order == 1:
@@ -130,7 +130,7 @@ def _equally_spaced(line: _Along, step: Node, edge_order: int) -> list[Node]:
 
 
 def _unequally_spaced(line: _Along, apart: Node, edge_order: int) -> list[Node]:
-    """The derivatives of `_equally_spaced`, for different distances between neighbours."""
+    """The derivatives of `_equally_spaced`, for distances that differ between neighbours."""
     every = _Along(apart, 0)  # distances have no earlier dimensions
     one, two = every.part(0, -1), every.part(1, None)
     both, squares = _add(one, two), _multiply(one, two)
@@ -179,7 +179,7 @@ def _gradient(
                 "Shape of array too small to calculate a numerical gradient, "
                 "at least (edge_order + 1) elements are required."
             )
-        if node.dtype == BOOL and spacing.apart is not None:  # NumPy may subtract, an error
+        if node.dtype == BOOL and spacing.apart is not None:  # NumPy may subtract bools: an error
             raise refuse("gradient", "f", node)
         line = _Along(node, d)
         parts = _equally_spaced(line, spacing.equal, edge_order)
@@ -192,7 +192,7 @@ def _gradient(
 
 
 def _coefficients(p: object) -> list[Node]:
-    """The coefficients of a polynomial; an array outside the function is read in each call."""
+    """The coefficients of a polynomial as nodes; a captured array is read in each call."""
     if not isinstance(p, Node | np.ndarray) and not builder.holds_nodes(p):
         return [builder.as_node(one, "polyval") for one in np.asarray(p)]
     node = array_node(p, "polyval")
@@ -336,7 +336,7 @@ def _cross(
 
 
 def _elements(node: Node, axis: int) -> list[Node]:
-    """The three nodes at the positions of a dimension of length 3, without this dimension."""
+    """The three nodes at the positions along a dimension of length 3; they lack this dimension."""
     order = [*(d for d in range(len(node.shape)) if d != axis), axis]
     last = builder.transpose(node, order)
     rest = last.shape[:-1]

@@ -21,7 +21,7 @@ Rule = Callable[..., Any]
 
 
 class RuleByKind(Record):
-    """The two rules of a function for which NumPy treats numbers and lists in another way."""
+    """The two rules of a function: one for arrays, one for numbers and lists, as in NumPy."""
 
     of_arrays: Rule
     of_numbers: Rule
@@ -69,7 +69,7 @@ def kept(keepdims: Any) -> bool:
 
 
 def reduced_dimensions(node: Node, axis: AxisOption) -> tuple[int, ...]:
-    """The dimensions of an `axis` argument, ascending, which is the order in which NumPy reduces.
+    """The dimensions of an `axis` argument in ascending order, in which NumPy reduces them.
 
     Raises:
         numpy.exceptions.AxisError: there is no such dimension.

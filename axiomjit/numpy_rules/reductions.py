@@ -1,8 +1,8 @@
 """The rules of reductions: sums, products, maxima, minima, tests, means, variances, and `reduceat`.
 
 `reduceat` of a ufunc reduces segments of an array. Segments become loops if their starts are known
-or equally far apart. A loop cannot have a range that depends on data, so for other starts NumPy
-reduces, as an external call.
+or equally spaced. Other starts would give loops whose ranges depend on data, which no kernel has,
+so NumPy reduces them in an external call.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def _start(name: str, initial: object, dtype: DType) -> Node | None:
 
 
 def _may_be_negative_zero(start: Node | None) -> bool:
-    """True if an initial value of floats, or a part of it, may be -0.0."""
+    """True if a floating-point initial value, or a part of it, may be -0.0."""
     if start is None or not is_inexact(start.dtype):
         return False
     if not isinstance(start, Scalar):
@@ -126,7 +126,7 @@ def _may_be_negative_zero(start: Node | None) -> bool:
 
 
 def _with_signs(total: Node, node: Node, axes: Sequence[int], start: Node) -> Node:
-    """The total of a sum; if all elements are -0.0, the initial value in place of 0.0."""
+    """The total of a sum, replaced by the initial value if all elements are -0.0."""
     if is_complex(node.dtype):
         parts = [
             _with_signs(
@@ -364,7 +364,7 @@ MAX_SEGMENTS: Final = 8
 
 
 def _starts(name: str, indices: Any, length: Dim) -> list[Dim]:
-    """The starts of segments from a list; an array is refused, since its elements are not known.
+    """The starts of segments from a list; a traced array is refused, as its elements are not known.
 
     Raises:
         UnsupportedError: the positions are computed, or the list is too long.
@@ -442,7 +442,7 @@ def _evenly(name: str, indices: Any, length: Dim) -> tuple[Dim, Dim, Dim] | None
 
 
 def _segments(starts: Sequence[Dim]) -> list[slice]:
-    """The segments from each start to the next; one element if the next start is not larger."""
+    """The segments: from each start to the next; of one element if the next start is not larger."""
     ends = [
         end if start < end else start + 1 for start, end in zip(starts, starts[1:], strict=False)
     ]

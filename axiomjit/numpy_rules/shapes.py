@@ -299,14 +299,14 @@ def _transposed(node: Node) -> Node:
 
 
 def _read_in_order(node: Node, order: object, function: str) -> Node:
-    """The node, transposed for order "F", so that C order reads its elements in that order."""
+    """The node; for order "F" it is transposed, so that reading it in C order gives order "F"."""
     if order not in ("C", "F"):
         raise refuse(function, "order", order)
     return node if order == "C" else _transposed(node)
 
 
 def _with_inferred_length(node: Node, lengths: tuple[Dim, ...]) -> tuple[Dim, ...]:
-    """The new shape, in which the length that remains replaces one negative length.
+    """The new shape, in which a length computed from the others replaces a negative length.
 
     Raises:
         ValueError: two lengths are negative.

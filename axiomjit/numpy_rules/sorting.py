@@ -1,4 +1,4 @@
-"""The rules that sort, search, count and find distinct elements, as library calls.
+"""The rules of functions that sort, search, count or find distinct elements, as library calls.
 
 The number of distinct elements is known only after NumPy has found them, so later code is compiled
 for any number.
@@ -192,7 +192,7 @@ def _quantile_rule(function: Callable[..., Any]) -> Rule:
 def _bins(
     name: str, a: object, bins: Any, bounds: Any, weights: object
 ) -> tuple[tuple[Node, ...], tuple[str, ...], list[tuple[str, Any]], Dim | None]:
-    """The operands of a histogram, the names of all but the first, the options, and the bins."""
+    """A histogram's operands, the names of all but the first, options, and the number of bins."""
     operands, names = [array_node(a, name)], []
     options: list[tuple[str, Any]] = []
     count: Dim | None = None

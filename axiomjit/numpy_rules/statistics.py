@@ -112,7 +112,7 @@ def _nan_extreme_rules(name: str, plain: Rule, extreme: UfuncFold, worst: float)
     """The rules of nanmax or nanmin, for arrays, and for numbers and lists.
 
     If all elements are NaN, the result is NaN, with a warning. For numbers and lists, NumPy has a
-    second implementation, whose NaN and warning differ.
+    second implementation, with another NaN and another warning.
     """
 
     def rule(
@@ -278,11 +278,11 @@ def _weighted(
 
 
 def _along(node: Node, weights: Node, axis: Any, axes: tuple[int, ...]) -> Node:
-    """The weights in a shape that broadcasts with the array.
+    """The weights, reshaped so that they broadcast with the array.
 
     Raises:
         TypeError: the shapes of array and weights differ, and no axis is given.
-        ValueError: the weights have other lengths than the axes.
+        ValueError: the lengths of the weights differ from the lengths of the axes.
     """
 
     def same_lengths(left: tuple[Dim, ...], right: tuple[Dim, ...]) -> bool:
@@ -348,7 +348,7 @@ def _cov(
 
 
 def _corrcoef(x: object, y: object = None, rowvar: Any = True, *, dtype: Any = None) -> Node:
-    """The rule of np.corrcoef; results, or their parts, are clipped to -1 and 1."""
+    """The rule of np.corrcoef; results, or both parts of complex ones, are clipped to [-1, 1]."""
     made = _cov(x, y, rowvar, dtype=dtype)
     if not made.shape:
         return _computed("divide", made, made)

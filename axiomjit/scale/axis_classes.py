@@ -1,12 +1,12 @@
-"""Classifies the axes of a graph whose inputs are in blocks, by the index maps of its operations.
+"""Classify the axes of a graph whose inputs consist of blocks, by the operations' index maps.
 
 Each dimension of a value has a place in a cut dimension, or no place. An iterator gets the place of
 the dimensions that the iterator walks with step 1. The class of an axis is `map`, or `halo` if an
-operation also reads elements at small distances. The class of an axis that is folded is `reduce`,
-or `contract` if the fold has several operands with this axis. The class of a running fold is
-`scan`. The results of folds and scans are cuts: later operations read a cut from other tasks.
-Slices that leave out blocks, and joins of different cut dimensions, are cuts, too. Any other
-operation needs the axis in one block.
+operation also reads elements nearby. The class of an axis that is folded is `reduce`, or `contract`
+if the fold has several operands with this axis. The class of a running fold is `scan`. The results
+of folds and scans are cuts: later operations read a cut from other tasks. Slices that leave out
+blocks, and joins of different cut dimensions, are cuts, too. Any other operation needs the axis in
+one block.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ TOTALS: Final = "totals"
 
 
 class Totals(Op):
-    """The fold of single blocks that a running fold needs; never equal to a fold of all blocks."""
+    """The fold of single blocks that a running fold needs; it never equals a fold of all blocks."""
 
 
 class AxisClass(Record):
@@ -99,12 +99,12 @@ def classify_axes(graph: Graph, arguments: Arguments, values: Values) -> Classif
 
     Args:
         graph: A graph over entire shapes, without writes and data-dependent lengths.
-        arguments: The inputs that are in blocks.
+        arguments: The inputs that consist of blocks.
         values: The values of the symbols of the graph.
 
     Raises:
-        GraphValueError: an operation needs a cut axis in one block, or its operands are cut into
-            different blocks.
+        GraphValueError: an operation needs an axis in one block that has several, or its operands
+            have different blocks.
         GraphTypeError: no stage can run an operation.
     """
     found = _Classifying(arguments, values, _unknown_in(graph, arguments))
@@ -135,7 +135,7 @@ def _unknown_in(graph: Graph, arguments: Arguments) -> dict[Symbol, list[tuple[I
 
 
 Candidate = tuple[Place, int, Node, int]
-"""A place and an origin for an iterator; the operand and the dimension that ask for the place."""
+"""A place and an origin for an iterator, and the operand and dimension that require the place."""
 
 
 class _Classifying:
@@ -168,7 +168,7 @@ class _Classifying:
         return node in self._cuts
 
     def classified(self, graph: Graph) -> Classified:
-        """The classified graph; costly values that later levels read become cuts first."""
+        """The classified graph, after costly values that later levels read have become cuts."""
         for node in graph.outputs:
             if node in self._flat:
                 assert isinstance(node, Op)
@@ -182,7 +182,7 @@ class _Classifying:
         return Classified(graph, *found, tuple(self._classes))
 
     def _is_costly(self, node: Node) -> bool:
-        """True for a costly operation, which is computed once, not in each stage that reads it."""
+        """True for a costly operation, which one stage computes for all stages that read it."""
         if not isinstance(node, Op):
             return False
         library = isinstance(node.primitive, LibraryOperation)
@@ -246,7 +246,7 @@ class _Classifying:
         return made
 
     def _of_flat(self, op: Op) -> Node:
-        """An operation of flattened values, done on the values before flattening.
+        """The node for an operation of flattened values, done on the values before flattening.
 
         Raises:
             GraphValueError: the operation needs the elements in one dimension.
@@ -269,7 +269,7 @@ class _Classifying:
         raise needs_whole(op, child, axis, self._arguments, why, every=True)
 
     def _of_scatter(self, op: Update) -> Node:
-        """A write at chosen positions: in each block, or the states of groups, combined.
+        """The node for a write at chosen positions: a write in each block, or a fold of groups.
 
         Raises:
             GraphValueError: the positions are along an axis in blocks, or elements of several
@@ -348,7 +348,7 @@ class _Classifying:
         self._note(made, iterators[:-1], level)
 
     def _store_costly(self, op: Op) -> None:
-        """Turn costly operands without blocks into cuts; else each block computes them again."""
+        """Turn costly operands without blocks into cuts, so that not each block computes them."""
         for child in op.operands:
             if not any(self._places[child]) and self._heavy[child]:
                 self._cuts.setdefault(child, STORED)
@@ -359,7 +359,8 @@ class _Classifying:
         """The place of each iterator of an operation of values in blocks.
 
         Raises:
-            GraphValueError: an axis must be in one block, or two operands differ in their blocks.
+            GraphValueError: an axis must be in one block and is not, or two operands have different
+                blocks.
         """
         found: dict[int, list[Candidate]] = {}
         for position, (child, index) in enumerate(zip(op.operands, op.maps, strict=True)):
@@ -389,7 +390,7 @@ class _Classifying:
         """The iterator that walks a cut dimension of an operand with step 1.
 
         Raises:
-            GraphValueError: no iterator has step 1, or the axis must be in one block.
+            GraphValueError: no iterator has step 1, or the axis must be in one block and is not.
         """
         child = op.operands[position]
         walking = [k for k, c in function.terms if c.constant == 1]
@@ -434,7 +435,7 @@ class _Classifying:
                 self._refuse_reshape(op, child)
 
     def _common(self, op: Op, k: int, candidates: Sequence[Candidate]) -> Place:
-        """The place of an iterator: the middle one of the places that the operands ask for."""
+        """The place of an iterator: the middle one of the places that the operands require."""
         first = candidates[0]
         for other in candidates[1:]:
             if other[0].partition != first[0].partition:
@@ -455,7 +456,7 @@ class _Classifying:
             raise unknown_lengths(op, child, d, self._arguments)
 
     def _of_update(self, op: Update, iterators: Places) -> Places:
-        """The places of a storage after a write: of the old version, else of the written value."""
+        """The places of a storage after a write, from the old version or else from the value."""
         old = self._places[op.operands[0]]
         found = list(old)
         for d, function in enumerate(op.maps[0]):
@@ -470,7 +471,7 @@ class _Classifying:
     # Slices and joins
 
     def _must_slice(self, op: Op) -> bool:
-        """True if a view leaves out blocks or has steps: Dask then slices the viewed array."""
+        """True if a view leaves out blocks or has steps, so that Dask must slice the array."""
         (child,), (index,) = op.operands, op.maps
         self._check_reach(op, child, index)
         found = False
@@ -532,7 +533,7 @@ class _Classifying:
             self._cuts.setdefault(node, STORED)
 
     def _must_concatenate(self, op: Op) -> bool:
-        """True if the parts of a join lie in different cut dimensions, or far apart in one."""
+        """True if the parts of a join lie in different cut dimensions, or in one but far apart."""
         k = self._joined(op)
         found: list[tuple[Partition, int]] = []
         for child, index in zip(op.operands, op.maps, strict=True):
@@ -584,7 +585,7 @@ class _Classifying:
         return made
 
     def _piece(self, op: Op, position: int) -> Node:
-        """The part of a join that comes from one operand, as a value of its own."""
+        """The part of a join that comes from one operand, as a separate value."""
         child, index, region = op.operands[position], op.maps[position], op.regions[position]
         extents = tuple(high - low for low, high in region)
         starts = [affine({d: dim(1)}, low) for d, (low, _) in enumerate(region)]

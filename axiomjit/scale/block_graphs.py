@@ -1,7 +1,7 @@
-"""The graph of one block: the targets of a stage, with symbols for lengths and positions.
+"""Make the graph of a block: a stage's targets, with symbols for lengths and positions.
 
 The length of a block is a symbol; the program assumes only that the length is 2 or more. So one
-program runs for all blocks, shorter last blocks and square blocks included. A position is an
+program runs for all blocks, also for shorter last blocks and for square blocks. A position is an
 integer. Each block computes where a halo is clipped at the ends of a dimension, and the program
 gets the result as another symbol.
 """
@@ -78,7 +78,7 @@ class BlockGraph(Record):
     `inputs` are parts of values, and positions of the block. `derived` has symbols with the numbers
     that are computed from the ends of the block's range along each of the `grids` axes. `counts`
     has the number of results of each target. `reduced` has the number of elements that each target
-    folds in a block; 1 for a target that is no state of a fold, or that counts elements.
+    folds in a block; 1 for a target that is not the state of a fold, or that counts elements.
     """
 
     graph: Graph
@@ -321,7 +321,7 @@ class _Building:
         )
 
     def _moved(self, function: Affine, starts: Sequence[Dim], span: Span | None) -> Affine:
-        """A function of a map, rewritten from entire arrays to the parts that a block has."""
+        """A function of a map, rewritten for the parts of arrays that a block has."""
         offset = function.offset
         for k, c in function.terms:
             offset = offset + c * starts[k]
@@ -332,7 +332,7 @@ class _Building:
     def _positions(
         self, function: Affine, starts: Sequence[Dim], extents: Sequence[Dim]
     ) -> tuple[Node, IndexMap]:
-        """Positions along axes: positions within the block plus the position of the block."""
+        """Positions along axes: the position of the block plus positions within the block."""
         count, first = dim(1), function.offset
         for k, c in function.terms:
             count = count + c * (extents[k] - 1)
@@ -425,7 +425,7 @@ class _Building:
 
 
 def _fresh(node: Node) -> Node:
-    """A result that does not share memory with an input."""
+    """The node as a result that shares no memory with an input."""
     if isinstance(node, Op) and not is_view(node):
         return node
     rank = len(node.shape)

@@ -1,4 +1,4 @@
-"""Functions that run between two stages: the states of blocks are combined into results."""
+"""Functions that run between two stages and combine the states of blocks into results."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from axiomjit.scale.tokens import token_of
 
 
 class Combining:
-    """Combines the states of a fold, block after block, in the order of the blocks.
+    """A function that combines the states of a fold, block after block, in the order of the blocks.
 
     If `final` is true, the result of the fold is computed from the combined state: one array, or a
     tuple if a state has several values.
@@ -92,7 +92,7 @@ class AsBlock:
 
 
 class Chosen:
-    """Takes one of several values that a task has made."""
+    """A function that takes one of several values that a task has made."""
 
     __slots__ = ("number",)
 

@@ -1,4 +1,4 @@
-"""Lengths that are known only after all blocks are computed: sums of element counts of blocks."""
+"""Lengths that are known only after all blocks are computed, as sums of the blocks' lengths."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Flattened values that only elementwise operations and one fold of all elements read.
+"""Avoid flattening values that only elementwise operations and one fold of all elements read.
 
 For example, `np.linalg.norm(x)` flattens its operand. If the fold may read the elements in any
 order, the operations give an equal result without flattening, and no block is reshaped.

@@ -53,9 +53,9 @@ State = tuple[np.ndarray, ...]
 class GroupsFold(FoldRule):
     """The fold of each group of elements by `each`; the first operand has the labels.
 
-    Dimension `at` of the result is the dimension of groups. For a `StateFold` it is the last one,
-    and `order` is the operation that sorts labels; the state of a block begins with the number of
-    elements in each group.
+    Dimension `at` of the result is the dimension of groups. For a `StateFold` it is the last
+    dimension, and `order` is the operation that sorts labels; the state of a block begins with the
+    number of elements in each group.
     """
 
     each: FoldRule
@@ -95,7 +95,7 @@ class GroupsFold(FoldRule):
 
 
 def _groups_fold(each: FoldRule, at: int, order: LibraryOperation | None = None) -> GroupsFold:
-    """The rule; only a scan of sorted elements has no state without elements."""
+    """The fold of groups; only as a scan of sorted elements it has no state without elements."""
     given = f"{each} of groups", True, order is None, ALL, each.commutative, each, at, order
     return GroupsFold(*given)
 
@@ -106,8 +106,8 @@ def _groups_fold(each: FoldRule, at: int, order: LibraryOperation | None = None)
 def grouped_update(op: Update) -> Op | None:
     """The fold of the elements that a scatter combines, without the old elements.
 
-    None if the scatter is another one: elements do not come from all of a result's dimensions, or
-    replace old ones.
+    None for other scatters, in which elements replace old ones or do not come from all dimensions
+    of a result.
     """
     each = None if op.combine is None else _FOLDS.get(op.combine)
     if each is None or len(op.operands) != 3 or op.conditions or op.regions:
@@ -162,7 +162,7 @@ def with_grouped_scans(graph: Graph) -> tuple[Graph, Mapping[Node, Node]]:
 
 
 def _grouped_scan(node: Node) -> Op | None:
-    """A part of the states of groups, as a part of a fold; None for another node."""
+    """A fold of groups, or a part of it, in place of a scan's states; None for other nodes."""
     if not isinstance(node, Op) or node.primitive is not GATHER:
         return None
     part = node.operands[0]
@@ -201,7 +201,7 @@ def _taken(node: Node) -> tuple[Node, Node]:
 
 
 def _unmerged(node: Node, kept: int) -> tuple[Node, tuple[Dim, ...]]:
-    """The value before its dimensions from `kept` on were merged, and the lengths of these."""
+    """The value before its dimensions from `kept` on were merged, and the merged lengths."""
     below = node.operands[0] if isinstance(node, Op) and is_view(node) else None
     if isinstance(below, Op) and below.primitive is MERGED:
         count = len(below.shape) - kept

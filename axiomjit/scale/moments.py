@@ -1,8 +1,9 @@
 """Sums of squared deviations across blocks, in one pass over the elements.
 
 NumPy's variance sums the squares of differences from a mean, which needs a first pass over all
-elements. Here, a block has the state (count, sum, sum of squared deviations from its own mean), and
-two states are merged by the formula of Chan, Golub and LeVeque (1979), without cancellation.
+elements. In this module, a block has the state (count, sum, sum of squared deviations from its own
+mean), and two states are merged by the formula of Chan, Golub and LeVeque (1979), without
+cancellation.
 """
 
 from __future__ import annotations
@@ -97,7 +98,7 @@ def _below(node: Node, index: IndexMap) -> tuple[Node, IndexMap]:
 
 
 def _dimensions(op: Op, iterators: Sequence[int]) -> list[int | None]:
-    """The operand's dimension that each iterator walks; None if an iterator walks none alone."""
+    """For each iterator, the operand's dimension that it walks alone; None if there is none."""
     alone = {function: d for d, function in enumerate(op.maps[0])}
     return [alone.get(iterator(k)) for k in iterators]
 

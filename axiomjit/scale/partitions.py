@@ -44,8 +44,8 @@ class Partition(Record):
     def ends(self) -> list[tuple[int, int]]:
         """The start and the end of each block; the first start is `-FAR`, the last end is `FAR`.
 
-        Therefore a value that is longer than the dimension has its other elements in the first and
-        the last block.
+        Therefore, if a value reaches beyond the dimension, the first and the last block have the
+        elements outside.
         """
         starts = [0]
         for n in self.known:
@@ -55,7 +55,7 @@ class Partition(Record):
 
 
 class Place(Record):
-    """The part of a cut dimension that one dimension of a value covers.
+    """The range of a cut dimension that one dimension of a value covers.
 
     Index 0 of the value is at position `origin` of the cut dimension, and the value has `length`
     elements along it.
@@ -83,11 +83,11 @@ class Place(Record):
 
 
 Places = tuple[Place | None, ...]
-"""The place of each dimension; None for one that is not cut."""
+"""The place of each dimension; None for a dimension that is not cut."""
 
 
 def sliced(place: Place, start: int, step: int, count: int) -> Partition:
-    """The blocks of every `step`-th element of a value, without blocks of no elements."""
+    """The partition of every `step`-th element of a value, without blocks that have no elements."""
     lengths = []
     low = 0
     for n in place.lengths():

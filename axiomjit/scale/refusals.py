@@ -24,7 +24,7 @@ class Blocks(Record):
     partitions: tuple[Partition | None, ...]
 
     def bytes_if_whole(self, axes: Sequence[int]) -> int | None:
-        """Bytes of the largest block if `axes` had one block each; None if a length is unknown."""
+        """The bytes of the largest block if `axes` were not cut; None if a length is unknown."""
         lengths = [
             n if d in axes or cut is None else _largest(cut)
             for d, (n, cut) in enumerate(zip(self.shape, self.partitions, strict=True))
@@ -86,7 +86,7 @@ def in_bytes(count: int | None) -> str:
 def needs_whole(
     op: Node, operand: Node, axis: int, arguments: Arguments, why: str, every: bool = False
 ) -> AxiomError:
-    """The error for an operation that needs an axis in one block, or `every` axis."""
+    """The error for an operation that needs an axis in one block; with `every`, all axes."""
     asked = f"{operation_of(op)} {why}"
     source = source_of(operand, axis, arguments)
     if source is None:
@@ -150,7 +150,7 @@ def unknown_lengths(op: Node, operand: Node, axis: int, arguments: Arguments) ->
 
 
 def too_thin(name: str, axis: int, depth: int, cut: Partition) -> AxiomError:
-    """The error for a stencil that reaches beyond the next block; the name of no value is empty."""
+    """The error for a stencil that reaches beyond the next block; `name` may be empty."""
     fix = f"{name}.rechunk({{{axis}: n}}) before the call, with n of at least {depth}"
     if not name:
         fix = "rechunk the arguments before the call, so that no block is shorter than that"

@@ -32,7 +32,7 @@ def report_text(
 
 
 def _bytes_of(stage: Stage, classified: Classified, values: Values) -> int | None:
-    """Bytes of all blocks that the largest task of a stage reads."""
+    """The number of bytes of all blocks that the largest task of a stage reads."""
     spans, leaves = demands(classified, stage.targets, values)
     total = 0
     for key in leaves:

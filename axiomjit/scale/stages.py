@@ -1,4 +1,4 @@
-"""Cuts a classified graph into stages; in a stage, one task per block computes several values."""
+"""Cut a classified graph into stages; in a stage, one task per block computes several values."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Target(Record):
 
 
 class Stage(Record):
-    """Values that one task per block of a grid computes, at one level."""
+    """The values that one task per block of a grid computes, at one level."""
 
     level: int
     partitions: tuple[Partition, ...]
@@ -90,8 +90,8 @@ class Stage(Record):
 def stages_of(classified: Classified, values: Values) -> tuple[Stage, ...]:
     """The stages of a classified graph, in the order of their levels.
 
-    Targets of one level, with equal partitions, are in one stage if they read equal blocks of a
-    common value.
+    Targets of one level with equal partitions are in one stage if they read the same blocks of some
+    value.
     """
     made: list[Stage] = []
     for target, partitions in _targets(classified):
@@ -108,7 +108,7 @@ def stages_of(classified: Classified, values: Values) -> tuple[Stage, ...]:
 
 
 def _targets(classified: Classified) -> Iterator[tuple[Target, tuple[Partition, ...]]]:
-    """The values that tasks compute: results, and cuts except slices, joins and parts."""
+    """The values that tasks compute: results, and cuts other than slices, joins and parts."""
     results = dict.fromkeys(classified.graph.outputs)
     nodes = (one for node in classified.graph.nodes for one in (classified.totals.get(node), node))
     for node in nodes:
@@ -131,7 +131,7 @@ def _joined(
     classified: Classified,
     values: Values,
 ) -> Stage | None:
-    """The stage with one more target; None if stage and target read no block in common."""
+    """The stage with one more target; None if the stage and the target read no common block."""
     if len(partitions) != len(stage.partitions):
         return None
     if not partitions:

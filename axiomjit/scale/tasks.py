@@ -36,8 +36,8 @@ class Program(Record):
     of each block length, an input and a dimension with this length. `positions` has, for each grid
     axis, the number of the input with the ranges of blocks. `partial` is true for targets that are
     states. `needs_elements` has an entry for each target: the number of its elements if its fold
-    has no state without elements, else None. `continued` has, for each target that goes on from
-    previous blocks, the fold and the number of the input with the fold of these blocks. `used` has
+    has no state without elements, else None. `continued` has, for each target that continues
+    previous blocks, the fold, and the number of the input with the fold of these blocks. `used` has
     the symbols of the graph.
     """
 
@@ -97,7 +97,7 @@ class BlockTask:
         return found
 
     def __call__(self, *blocks: Any) -> Any:
-        """The targets of a block: an array or a state, or a list if there are several targets."""
+        """The target of a block, an array or a state; a list if there are several targets."""
         program = self.program
         given = [_only(block) for block in blocks]
         taken = iter(given)
@@ -132,7 +132,7 @@ def block_task(block: BlockGraph, values: Values, partial: Sequence[bool],
 
     Args:
         block: The graph of a block.
-        values: The values of the symbols of whole lengths.
+        values: The values of the symbols for lengths of entire arrays.
         partial: For each target, True if it is a state.
         needs_elements: For each target, True if its fold has no state without elements.
         continued: For each target that is a running fold, the fold; the task gets the fold of all

@@ -325,7 +325,7 @@ FASTEST, SLOWEST = 0.01, 30.0
 MAX_SPEED_RATIO: Final = 1e4
 """The largest ratio of two speeds on the axis; slower cases are drawn at the edge."""
 MIN_BOUND_SHARE: Final = 1e-3
-"""The smallest share of the bound on the axis; cases below it are drawn at the edge."""
+"""The smallest share of the machine's bound on the axis; cases below it are drawn at the edge."""
 DASHES: Final = 5
 """The number of dash patterns for lines in page.css."""
 SHAPES = {WIN: "circle", TIE: "square", LOSS: "diamond"}
@@ -453,7 +453,7 @@ def roofline(ranking: Ranking, limits: Limits | None) -> Markup | None:
         if p.time.of_bound:
             tip += f"\n{share(p.time.of_bound)} of what memory and arithmetic allow"
         _mark_case(chart, ranking, p.case, (p.intensity, p.speed), (0.0, floor), tip)
-    # Labels at the lines would overprint other things.
+    # Labels at the lines would cover marks and text.
     lines = tag("ul", *names, class_="legend") if names else None
     return tag("div", legend(MEANING), lines, chart.draw(420))
 

@@ -48,7 +48,7 @@ def matrices(count: int, rows: int = SIDE, columns: int = SIDE) -> Inputs:
 
 @MAPS.add(vectors(2), numexpr="2.0 * x + y")
 def axpy(x: Array, y: Array) -> Any:
-    """The map axpy, with two reads, a write, and little arithmetic."""
+    """The operation axpy of BLAS, with two reads, a write, and little arithmetic."""
     return 2.0 * x + y
 
 

@@ -36,7 +36,9 @@ LIMITS: Final = (
 )
 GOVERNOR: Final = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
 TRIAD_ELEMENTS: Final = (32_768, 1_000_000, 8_000_000)
-"""The numbers of doubles in an array of a triad: in caches, as in most cases, and in memory."""
+"""The numbers of doubles in an array of a triad: of arrays that fit in caches, of arrays as large
+as in most cases, and of arrays in memory.
+"""
 SECONDS_PER_FIGURE: Final = 0.4
 """The seconds that are spent on each figure."""
 TRIES: Final = 10

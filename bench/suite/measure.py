@@ -61,7 +61,7 @@ Answer = dict[str, Any]
 
 
 class WorkerLostError(Exception):
-    """A worker did not answer; `late` is True if it hung, False if its process ended."""
+    """Raised if a worker did not answer; `late` is True if it hung, False if its process ended."""
 
     def __init__(self, late: bool, words: str) -> None:
         super().__init__(words)
@@ -146,7 +146,9 @@ COMPILE_S: Final = 60.0
 """The seconds after which a peer without a first result is excluded from the case."""
 CHECK_EVERY: Final = 5
 SETTLED_FACTOR: Final = 1.15
-"""If the ends of axiomjit's ratio's interval differ by a smaller factor, no more processes run."""
+"""The factor between the ends of the interval of axiomjit's ratio below which no more processes
+run.
+"""
 PAIR: Final = (NUMPY, OURS)
 IMPORT: Final = """
 import sys, time, importlib, numpy
@@ -222,8 +224,8 @@ class Group:
     def measure(self, peers: Iterable[str], least: int, most: int, inspect: bool = False) -> None:
         """Measure each peer in a new process.
 
-        The processes import at the same time, before times are measured. Then they make their first
-        calls one after the other.
+        The processes import at the same time, before times are measured. After the imports, the
+        processes make their first calls one after the other.
 
         Args:
             peers: the names of the peers.

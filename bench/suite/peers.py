@@ -28,7 +28,7 @@ NUMBA, PARALLEL = "numba", "numba-parallel"
 
 
 class Refused(Exception):
-    """The library cannot run the workload; the message has the reason."""
+    """Raised if the library cannot run the workload; the message has the reason."""
 
 
 class PeerKind(Record):

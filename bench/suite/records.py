@@ -118,10 +118,10 @@ class Timing(Record):
     95 % bootstrap interval, which resamples processes and the rounds in each process. `ratio` is
     the median of the ratios to NumPy's time in each round, with its interval; NumPy's own ratio is
     1. In files without `process_rounds`, `ratio` is the ratio of two medians. `of_bound` is the
-    shortest time that the case's `cost` allows on this machine, divided by `median_s`. It is above
-    1 if caches are faster than the triad, None if axiomjit has no plan. Kept files have no
-    `samples_s`. Peers other than NumPy then have `ours_by_this`: axiomjit's time divided by the
-    peer's time, and its 95 % interval.
+    shortest time that the case's `cost` allows on this machine, divided by `median_s`. `of_bound`
+    is above 1 if caches are faster than the triad, and None if axiomjit has no plan. Kept files
+    have no `samples_s`. Peers other than NumPy then have `ours_by_this`: axiomjit's time divided by
+    the peer's time, and its 95 % interval.
     """
 
     threads: int
@@ -151,7 +151,7 @@ class Run(Record):
     `first_call_s` is the time to the first result in a fresh process that has imported NumPy, with
     empty caches: the import of the library, the compilation, and a call. `cold_compile_s` is the
     time of the first call without the import and minus the time of a warm call. `warm_load_s` is
-    this time in a second process with the disk caches of the first process; None if no second
+    the same time in a second process with the disk caches of the first process; None if no second
     process ran. A library without a disk cache compiles again. `memory_peak_bytes` is the growth of
     resident memory during a warm call, with results; None if the system does not report it.
     """

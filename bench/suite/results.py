@@ -192,7 +192,8 @@ def peer_ratio(case: Case, peer: str, threads: int) -> PeerRatio | None:
         return PeerRatio(peer, drawn.median, drawn.low, drawn.high)
     if theirs.ours_by_this:
         return PeerRatio(peer, *theirs.ours_by_this)
-    # Neither samples nor their statistics: combine the medians' intervals as independent.
+    # There are neither samples nor their statistics, so the intervals of the medians are combined
+    # as if they were independent.
     ratio = ours.median_s / theirs.median_s
     below = exp(hypot(log(ours.median_s / ours.low_s), log(theirs.high_s / theirs.median_s)))
     above = exp(hypot(log(ours.high_s / ours.median_s), log(theirs.median_s / theirs.low_s)))

@@ -59,7 +59,7 @@ Answer = dict[str, Any]
 
 
 class Stop(Exception):
-    """The peer is excluded from this case; the arguments are the status and the reason."""
+    """Raised if the peer is excluded from this case; its arguments are a status and a reason."""
 
 
 class Session:

@@ -30,7 +30,8 @@ class Workload(Record):
     `inputs(rng)` makes the arguments. `numexpr` is the function as an expression for numexpr, with
     the names of the parameters. `einsum` are the subscripts if the function is a contraction of its
     arguments. `loops` is the function as loops over `prange`, if Numba rejects the NumPy function.
-    These forms are empty or None if they do not exist. Cases of one `series` differ only in size.
+    A form for another library is empty or None if it does not exist. Cases of one `series` differ
+    only in size.
     """
 
     name: str

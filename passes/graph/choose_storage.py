@@ -43,28 +43,34 @@ MAX_SHARED_WEIGHT: Final = 16
 LOOKUP_COST: Final = 4
 """The cost of a random access, in additions."""
 MAX_GATHERED_SHARE: Final = 8
-"""The factor by which gathered positions must be fewer than the elements of an expensive value.
-
-Otherwise the value is stored: loops along memory are vectorized, gathers perhaps not.
+"""An expensive value is stored if gathers read more than 1 / 8 as many positions as it has
+elements. Storing all elements is faster per element, since loops along memory are vectorised, and
+gathers perhaps not.
 """
 STORE_AND_LOAD_COST: Final = 2
-"""The cost, in additions, of a store and a later load of an element in sequence."""
+"""The cost, in additions, of a store and a later load of an element, if memory is accessed in
+order.
+"""
 MAX_SELECTIONS: Final = 8
-"""The largest number of reads of a join that is not stored; each read splits its reader's loops."""
+"""The largest number of reads of a join that is not stored; each read splits the loops around
+it.
+"""
 MAX_PARTS: Final = 16
-"""The largest number of parts of joins in a kernel; compile time grows faster than this number."""
+"""The largest number of parts of joins in a kernel; compile time grows faster than the number."""
 MAX_OPS: Final = 128
 """The largest number of ops in a kernel; more ops cost more compile time than they gain."""
 MAX_SPLIT_STATEMENTS: Final = 512
 """The largest number of statements of a kernel, after loops over joins are split at their parts."""
 MOST_POINTS_WITHOUT_CALL: Final = 2_048
-"""The largest product, in multiplications, that a trip of a loop computes without a library."""
+"""The largest number of multiplications of a matrix product that loops compute in a trip of a
+user's loop.
+"""
 ALWAYS_STORED: Final = (*PACKS, SAVE, MATERIALIZE, UPDATE)
 """The primitives whose values are always stored."""
 
 
 def choose_storage(graph: Graph, scope: Scope, *, calls: bool = True) -> dict[Node, Library | None]:
-    """The stored ops, each with its library function; None if loops compute the op.
+    """The ops to store, each with the library function that computes it; None for loops.
 
     The lengths in the scope affect only speed, so they leave no guard. Without `calls`, loops
     compute products of matrices.
@@ -79,7 +85,7 @@ def choose_storage(graph: Graph, scope: Scope, *, calls: bool = True) -> dict[No
 
 
 class _Choice:
-    """The choice for one graph; it decides about an op after the readers of the op."""
+    """The choice of stored ops of one graph; the readers of an op are decided before the op."""
 
     def __init__(self, graph: Graph, scope: Scope, calls: bool) -> None:
         self.scope, self.calls = scope, calls
@@ -88,7 +94,7 @@ class _Choice:
         self.users = users(graph)
         self.overwritten = {old for op in self.order for old in op.operands[: overwritten(op)]}
         self.chosen: dict[Node, Library | None] = {}
-        # the ops in whose loops a value is computed, and the maps from it to their iterators
+        # for each value, the ops in whose loops it is computed, with the maps by which they read it
         self.readers: dict[Node, Readers] = {}
         self.cones = _cones(self.order)
         # operands of joins, and the values computed inline for them
@@ -102,7 +108,7 @@ class _Choice:
         return _repeated_parts(self.order, self.cones)
 
     def stored(self) -> dict[Node, Library | None]:
-        """The stored ops, with their library functions."""
+        """The stored ops, each with the library function that computes it; None for loops."""
         for op in reversed(self.order):
             if is_view(op):
                 continue
@@ -125,7 +131,7 @@ class _Choice:
         if op.primitive is STATE:  # the parts of a state are stored instead
             return False
         if not self.calls and not op.shape and self.overwritten & set(op.operands):
-            return True  # an element that is overwritten later is read before, in a cell
+            return True  # the element is read into a cell before it is overwritten
         fold = _folded_in(op)
         if (fold is not None and is_scan(fold)) or self._needs_memory(op):
             return True
@@ -137,11 +143,11 @@ class _Choice:
         return self._repeats_much(op)
 
     def _is_split(self, join: Op, reader: Op, index: IndexMap) -> bool:
-        """True if loops of the readers can be split at the regions of a join.
+        """True if loops of the readers can be split at the borders of the parts of a join.
 
-        A region must be a range of a single iterator, in the loops of the reader and in the loops
-        of a gather's readers if the gather is not stored. The loop of a scatter is not split, since
-        its points may write one element twice.
+        Each part must be a range of a single iterator, in the loops of the reader, and also in the
+        loops that read a gather if the reader is a gather that is not stored. The loop of a scatter
+        is not split, since two of its iterations may write the same element.
         """
         scatters = isinstance(reader, Update) and len(reader.operands) > 2
         if scatters or not _is_split(join, reader, index):
@@ -209,9 +215,9 @@ class _Choice:
         """The library function that computes an op; None if loops compute the op.
 
         Library operations need entire operands. BLAS computes a product of two matrices. BLAS also
-        computes a product of a matrix and a vector if both are in memory, or if a large matrix is
-        in memory: then it costs little to store the vector. Otherwise loops compute the operands
-        where they read them.
+        computes a product of a matrix and a vector if both are in memory, or if the matrix is in
+        memory and large, since storing the vector then costs little. If loops compute a product,
+        they compute its operands where they read them.
         """
         if isinstance(op.primitive, LibraryOperation):
             return Library(op.primitive, operand_iterators(op), origin(op))
@@ -230,8 +236,8 @@ class _Choice:
     def _is_small(self, op: Op) -> bool:
         """True if loops compute a product in less time than a call of a library takes.
 
-        Only the body of a loop makes a program of its own for small lengths: elsewhere a call costs
-        too little.
+        The function returns True only in the body of a user's loop. Elsewhere a call of a library
+        costs so little that a separate program for small lengths would not pay.
         """
         points = product(op.extents)
         if not isinstance(self.scope, BodyScope) or is_computed_later(points):
@@ -243,7 +249,7 @@ class _Choice:
         return math.prod(map(self.scope.value, op.shape))
 
     def _in_several_kernels(self, readers: Iterable[tuple[Op, IndexMap]]) -> bool:
-        """True if the readers do not fit into one kernel, so that each computes the value."""
+        """True if the readers do not fit into one kernel, so that each would compute the value."""
         cones = [self.cones[reader] for reader in dict.fromkeys(reader for reader, _ in readers)]
         if len(cones) < 2:
             return False
@@ -257,10 +263,10 @@ def _folded_in(op: Op) -> Op | None:
 
 
 def _cones(order: Sequence[Op]) -> dict[Op, frozenset[Op]]:
-    """For each op, the ops that one kernel would compute with it; empty if they are too many.
+    """For each op, the ops that one kernel would compute with it; empty if there are too many.
 
     Loops that read a join are split at the borders of its parts. Each part is computed in one piece
-    of the loops, the readers of the join in all pieces.
+    of the loops; the readers of the join are computed in all pieces.
     """
     cones: dict[Op, frozenset[Op]] = {}
     repeated: dict[Op, frozenset[Op]] = {}
@@ -289,8 +295,8 @@ def _repeated_parts(
 ) -> dict[Op, frozenset[Op]]:
     """For each op, the ops that must be computed again if a reader computes the op again.
 
-    These are the ops of its cone, without expensive values that an op of the cone broadcasts: such
-    values are stored, since they have fewer elements.
+    These are the ops that one kernel would compute with it, without expensive values that one of
+    these ops broadcasts: such values are stored, since they have fewer elements.
     """
     found: dict[Op, frozenset[Op]] = {}
     none: frozenset[Op] = frozenset()
@@ -342,7 +348,7 @@ def _finishes(reader: Op, index: IndexMap) -> bool:
 
 
 def _is_split(join: Op, reader: Op, index: IndexMap) -> bool:
-    """True if the regions of a join, read through a map, are ranges of single iterators."""
+    """True if the parts of a join, read through a map, are ranges of single iterators."""
     steps = len(reader.looped_extents)
     for d, function in enumerate(index):
         spans = [region[d] for region in join.regions]
@@ -374,7 +380,7 @@ def _is_product(op: Op) -> bool:
 def _sides_of(op: Op) -> tuple[tuple[int, ...], ...] | None:
     """The iterators of both operands of a product of matrices; None for other products.
 
-    Both operands have each summed iterator; only one of them has a given kept iterator.
+    Each summed iterator is in both operands, and each other iterator in only one of them.
     """
     sides: list[tuple[int, ...]] = []
     for index in op.maps:

@@ -12,8 +12,8 @@ def compose_views(graph: Graph, context: Context) -> Graph:
     """Compose the maps of view ops into the maps of the ops that read them.
 
     Needs: a legal graph.
-    Gives: a graph in which only outputs are views. The readers of a view with elements of another
-        dtype compute these elements.
+    Gives: a graph in which only outputs are views. If a view has another dtype than the viewed
+    value, its readers compute the elements.
     Keeps: the value of every output, and the outputs that are writable views.
     """
     return rewrite(graph, _compose)
@@ -51,7 +51,7 @@ def _is_read_only(node: Node) -> bool:
 
 
 def _read_of_base(reader: Op, child: Node, index: IndexMap) -> tuple[Node, IndexMap]:
-    """The base that a read of a view reads, with its map; views of other elements are bases."""
+    """The node and map of a read through views; views with another dtype are not removed."""
     while is_view(child):
         assert isinstance(child, Op)
         part = ELEMENT_VIEWS.get(child.primitive.name)

@@ -63,7 +63,7 @@ def _unpadded(child: Node, index: IndexMap, conditions: Conditions) -> Read:
 
 
 def _is_within(region: Region, index: IndexMap, join: Op, conditions: Conditions) -> bool:
-    """True if a region of a join has all points at which the conditions hold."""
+    """True if one part of a join contains all points at which the conditions hold."""
     limits = zip(index, region, join.extents, strict=True)
     return all(
         condition(function, low, high) in conditions

@@ -35,17 +35,18 @@ from axiomjit.symbolic.index_maps import (
 from axiomjit.views.descriptions import row_major_strides
 
 NOT_ELEMENTWISE: Final = (*PACKS, GATHER, MATERIALIZE, SAVE, UPDATE)
-"""The primitives with stored values, or with reads at other positions than their result's."""
+"""The primitives whose values are stored, or that read at other positions than the result's."""
 
 
 def elide_copies(graph: Graph, context: Context) -> Graph:
     """Bypass copies whose only purpose is to merge dimensions.
 
-    A reader needs no copy in three cases. If its map splits the merged dimensions again, the reader
-    reads the original. If the copied array is a C-contiguous argument or constant, the reader reads
-    that array. If the copied values are elementwise results of such arrays, the reader computes
-    them in memory order. Views of a copy keep it, since they return new memory; so do library
-    operations that would read a number without memory.
+    A reader needs no copy in three cases. If the reader's map splits the merged dimensions again,
+    it reads the array that was copied. If the copied array is a C-contiguous argument or constant,
+    the reader reads that array. If the copied values are elementwise results of such arrays, the
+    reader computes them in memory order. A copy stays if a view of it is returned, since the view
+    must be of new memory. A copy also stays if a library operation would otherwise read a number,
+    which has no memory.
 
     Needs: a legal graph in which only outputs are views.
     Gives: a legal graph.
@@ -95,7 +96,7 @@ def _is_own_order(pack: Op) -> bool:
 
 
 def _row_of(node: Node, layouts: Layouts) -> Node | None:
-    """The node over one merged dimension, if it is elementwise on C-contiguous arrays; or None."""
+    """The node over one merged dimension; None unless it is elementwise on C-contiguous arrays."""
     rows: dict[Node, Node | None] = {}
     for each in post_order((node,)):
         if isinstance(each, Op):
@@ -141,7 +142,7 @@ def _leaf_walk(node: Node, layouts: Layouts) -> IndexMap | None:
 def _split_again(
     index: IndexMap, shape: tuple[Dim, ...], extents: tuple[Dim, ...]
 ) -> IndexMap | None:
-    """The map with carries to outer dimensions, so that each index stays within its dimension.
+    """The map in which an index that exceeds its dimension carries into the next outer dimension.
 
     None if this cannot be proved for all lengths.
     """
@@ -166,7 +167,7 @@ def _split_again(
 def _stays_below(
     terms: Mapping[int, Dim], offset: Dim, length: Dim, extents: tuple[Dim, ...]
 ) -> bool:
-    """True if the function is in [0, length) for all lengths, provably."""
+    """True if it can be proved that the function is in [0, length) for all lengths."""
     highest = offset
     for k, factor in terms.items():
         if factor.constant is None or factor.constant < 0:
@@ -177,7 +178,7 @@ def _stays_below(
 
 
 def _dense_walk(pack: Op, packed: Node, layouts: Layouts) -> IndexMap | None:
-    """The map that reads the array in place of its copy; None if the layouts differ."""
+    """The map that reads an array in place of its copy; None if the layouts differ."""
     strides = _strides(packed, layouts)
     if strides is None or not any(stride.constant == 1 for stride in strides):
         return None

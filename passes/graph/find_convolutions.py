@@ -22,9 +22,9 @@ MIN_DEPTH: Final = 8
 def find_convolutions(graph: Graph, context: Context) -> Graph:
     """Replace sums of products of a filter and windows of an operand by convolutions.
 
-    Each dimension of the result is from one operand, and each folded iterator from both. Loops
-    compute convolutions with short windows or few outputs; the comparison of these lengths records
-    guards in the scope.
+    In a convolution, each dimension of the result is from one operand, and each summed iterator
+    from both. Loops compute convolutions with short windows or few outputs; the comparison of these
+    lengths records guards in the scope.
 
     Needs: a legal graph in which only outputs are views.
     Gives: a legal graph.
@@ -64,7 +64,7 @@ def _is_stored(node: Node) -> bool:
 
 
 def _is_convolution(op: Op, windows: IndexMap, kernel: IndexMap) -> bool:
-    """True if the iterators and conditions are those of a convolution of sufficient size."""
+    """True if iterators and conditions are those of a convolution that is large enough."""
     kept, folded = set(range(op.rank)), set(range(op.rank, len(op.extents)))
     own, others = set(iterators_of(windows)), set(iterators_of(kernel))
     if not folded <= own & others or kept & own & others or not kept <= own | others:

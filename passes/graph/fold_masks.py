@@ -39,23 +39,25 @@ from axiomjit.symbolic.index_maps import (
 )
 
 MAX_UNSELECTED_WEIGHT: Final = 50
-"""The largest cost, in additions, of a value that is computed at unselected elements, too.
+"""The largest cost, in additions, of a value that is computed at unselected elements as well.
 
-`exp` and `log` cost less, a power costs more. If one element of a thousand is written, such a loop
-takes up to twice NumPy's time; if it computes a power, 20 times NumPy's time. If half of the
-elements are written, the loop takes a twentieth of NumPy's time.
+`exp` and `log` cost less, a power costs more. If one element of a thousand is written, a loop over
+all elements takes up to twice NumPy's time; with a power, which costs more, it would take 20 times
+NumPy's time. If half of the elements are written, the loop takes a twentieth of NumPy's time.
 """
 COMPLEX_WEIGHT: Final = 4
-"""The factor of the cost of complex elementary functions, which call several real functions."""
+"""The factor by which an elementary function costs more for complex numbers, as it calls several
+real functions.
+"""
 
 
 def fold_masks(graph: Graph, context: Context) -> Graph:
     """Turn folds and writes of selected elements into loops over the entire mask.
 
     `x[x > 0].sum()` becomes the sum of `where(x > 0, x, 0)`: one loop, without an array of the
-    selected elements. The neutral value replaces unselected elements. A count of selected elements
-    that is used as a number becomes another fold over the mask. `x[mask] = y[mask] + 1` becomes
-    `x[...] = where(mask, y + 1, x)`. Unused counts are dropped.
+    selected elements. In a fold, the neutral value replaces unselected elements. A count of
+    selected elements that is used as a number becomes another fold over the mask. `x[mask] =
+    y[mask] + 1` becomes `x[...] = where(mask, y + 1, x)`. Unused counts are dropped.
 
     Needs: a legal graph in which only outputs are views.
     Gives: a legal graph in which no data-dependent length is used as a number.
@@ -104,7 +106,7 @@ def _without_counts(graph: Graph, outputs: Sequence[Node]) -> Graph:
 
 
 def _over_masks(op: Op) -> Op:
-    """The op, with folds over the mask in place of folds over selected elements if possible."""
+    """The op, changed from a fold over selected elements to a fold over the mask if possible."""
     if not isinstance(op.fold, UfuncFold) or is_scan(op) or op.conditions:
         return op
     if op.primitive is PRODUCT:  # a STATE has no meaning without its fold
@@ -119,7 +121,7 @@ def _over_masks(op: Op) -> Op:
 
 
 def _write_over_mask(op: Update) -> Update:
-    """The write of all elements in place of a write at the positions of a mask, if possible."""
+    """The write, changed from the positions of a mask to all elements if possible."""
     places = op.operands[2] if len(op.operands) > 2 else None
     if not isinstance(places, Op) or places.primitive is not NONZERO or op.combine is not None:
         return op
@@ -136,7 +138,7 @@ def _write_over_mask(op: Update) -> Update:
 
 
 def _value_of(read: Read) -> Read:
-    """The read, with the written values in place of an update that overwrites all elements."""
+    """The read; if an update overwrites all elements, a read of the written values instead."""
     node, index = read
     if not isinstance(node, Update) or len(node.operands) != 2 or node.combine is not None:
         return read
@@ -164,7 +166,7 @@ def _places_of(op: Op, symbol: Symbol) -> Op | None:
 
 
 class _MaskRewrite:
-    """A rewriter of ops over selected elements as ops over all elements of the mask.
+    """A rewriter that turns ops over selected elements into ops over all elements of the mask.
 
     `places` is the op with the positions of the selected elements, with a row for each dimension of
     the mask. `weight` is the cost of the rewritten ops for one element, in additions.
@@ -177,7 +179,7 @@ class _MaskRewrite:
         self.weight = 0
 
     def fold(self, op: Op, k: int) -> Op | None:
-        """The fold over the mask in place of iterator k; None if the operands do not allow it."""
+        """The fold with the mask's iterators in place of iterator k; None if operands forbid it."""
         assert isinstance(op.fold, UfuncFold)
         reads = self.reads(op, k)
         if reads is None:
@@ -196,7 +198,7 @@ class _MaskRewrite:
         return Op(op.dtype, VIEW, op.fold, (chosen,), (whole,), extents, op.rank)
 
     def write(self, op: Update, k: int) -> Update | None:
-        """The write of all elements in place of the elements at iterator k; or None.
+        """The write of all elements in place of a write of the elements at iterator k; or None.
 
         An unselected element is replaced by itself. None if the value cannot be rewritten, or costs
         too much at unselected elements.
@@ -257,7 +259,7 @@ class _MaskRewrite:
         return self.made[op, d]
 
     def new_op(self, op: Op, d: int) -> Op | None:
-        """The op as in `op`, without its cache."""
+        """The result of `op`, computed without looking into the cache."""
         special = isinstance(op.primitive, LibraryOperation) or op.primitive in (POSITION, STATE)
         if special or op.fold is not None or op.regions or op.conditions or isinstance(op, Update):
             return None

@@ -27,9 +27,11 @@ from axiomjit.symbolic.index_maps import (
 )
 
 MIN_GAIN: Final = 2
-"""The factor of saved work at which pairwise steps replace one loop nest."""
+"""The factor by which pairwise steps must reduce the work to replace one loop nest."""
 MIN_STACK_WORK: Final = 27
-"""The smallest number of multiplications per matrix for a stack of products in a library."""
+"""The smallest number of multiplications per product for which a library computes a stack of
+products.
+"""
 MAX_SEARCHED: Final = 6
 """The largest number of operands for which NumPy tries every order."""
 _MULTIPLY: Final = PRIMITIVES["multiply"]
@@ -53,11 +55,11 @@ class Factor(Record):
 def order_contractions(graph: Graph, context: Context) -> Graph:
     """Contract the operands of a sum of products in pairs, in a cheap order.
 
-    The order is from opt_einsum if it can be imported, otherwise from NumPy. An iterator of only
-    one operand is summed in this operand first. If pairwise steps save little, all operands stay in
-    one loop nest without temporaries. BLAS computes large stacks of matrix products and products
-    with permuted axes; `choose_storage` selects BLAS for other matrix products. The lengths of this
-    call affect only speed, so they leave no guard.
+    The order is from opt_einsum if it can be imported, otherwise from NumPy. If an iterator occurs
+    in only one operand, this operand is summed over it first. If pairwise steps save little, all
+    operands stay in one loop nest without temporaries. BLAS computes large stacks of matrix
+    products and products with permuted axes; `choose_storage` selects BLAS for other matrix
+    products. The lengths of this call affect only speed, so they leave no guard.
 
     Needs: a legal graph in which only outputs are views.
     Gives: a legal graph in which no op is a product of more than two operands.
@@ -73,7 +75,7 @@ def order_contractions(graph: Graph, context: Context) -> Graph:
 
 
 class _Contraction:
-    """The contraction of one sum of products: the choice of its steps, and their ops."""
+    """The contraction of one sum of products: chooses the steps and makes their ops."""
 
     def __init__(self, op: Op, sizes: Sizes) -> None:
         self.op, self.sizes = op, sizes
@@ -165,7 +167,7 @@ class _Contraction:
         return self._product(taken, range(self.op.rank), self._summed_iterators(taken))
 
     def _summed_iterators(self, factors: Sequence[Factor]) -> list[int]:
-        """The iterators over which the factors are summed, with iterators that no operand has."""
+        """The iterators over which the factors are summed, also those that no operand has."""
         summed = frozenset().union(*(f.iterators for f in self.factors))
         left = frozenset().union(*(f.iterators for f in factors))
         return [k for k in range(self.op.rank, len(self.sizes)) if k in left or k not in summed]
@@ -229,7 +231,7 @@ class _Contraction:
         return Op(dtype, _MULTIPLY, fold, operands, maps, extents, len(kept), (), within)
 
     def _renumbering(self, iterators: Sequence[int]) -> tuple[dict[int, int], tuple[Dim, ...]]:
-        """New numbers of some iterators, for an op with only these, and their extents."""
+        """The numbers that iterators have in an op with only these iterators, and their extents."""
         return {k: n for n, k in enumerate(iterators)}, tuple(self.op.extents[k] for k in iterators)
 
 

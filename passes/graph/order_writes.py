@@ -15,7 +15,7 @@ from axiomjit.symbolic.dims import Symbol
 
 
 class Order(Record):
-    """The stored ops in order; versions in `late` would be read after they are overwritten."""
+    """The stored ops in order; versions in `late` would be overwritten before they are read."""
 
     ops: tuple[Op, ...]
     late: frozenset[Node]
@@ -55,7 +55,7 @@ def order_writes(graph: Graph, stored: Collection[Node]) -> Order:
 
 
 def _failing_first(units: list[Op], before: dict[Op, set[Node]]) -> list[Op]:
-    """The ops; those that may raise an error, and their dependences, come first.
+    """The ops; ops that may raise an error come first, together with ops on which they depend.
 
     Writes then come after all possible errors, so that no write must be undone.
     """
@@ -69,7 +69,7 @@ def _failing_first(units: list[Op], before: dict[Op, set[Node]]) -> list[Op]:
 
 
 def _count_first(graph: Graph, stored: Collection[Node], before: dict[Op, set[Node]]) -> None:
-    """Require that counts come before the ops with these lengths, and keep the order of counts."""
+    """Require that counts keep their order and come before the ops that have them as lengths."""
     counts: dict[Symbol, Node] = {}
     seen: list[Node] = []
     for choice, node in zip(graph.data_dependent, graph.counts, strict=True):
@@ -121,7 +121,7 @@ def _must_wait(
 def _waited_for(
     unit: Op, readers: dict[Node, set[Op | None]], done: set[Node | None], late: set[Node]
 ) -> list[Node]:
-    """The versions that an op overwrites and that other ops must read before."""
+    """The versions that an op overwrites, and that other ops must read before it does."""
     if isinstance(unit, Written):  # the region before it has overwritten the version
         return []
     olds = (old for old in unit.operands[: overwritten(unit)] if old not in late)

@@ -39,12 +39,12 @@ MAX_PARTS: Final = 4
 
 
 def save_versions(graph: Graph, context: Context) -> Graph:
-    """Copy versions that are read after the next write, and values that read their target.
+    """Copy versions that are read after the next write, and written values that read their target.
 
-    A version that must be read after the next version is written is copied before, for instance if
-    two arrays are swapped or an output is not the last version. If only a part of the version is
-    read, such as a row of a matrix, only this part is copied. If a written value depends on other
-    elements of its target, the value is stored in a temporary first.
+    If a version must be read after the next version is written, it is copied before the write, for
+    instance if two arrays are swapped or an output is not the last version. If only a part of the
+    version is read, such as a row of a matrix, only this part is copied. If a written value depends
+    on other elements of its target, the value is stored in a temporary first.
 
     Needs: a legal graph in which only outputs are views.
     Gives: a graph whose writes have an order; each write is into the memory of the previous
@@ -88,7 +88,7 @@ def _with_one_successor(graph: Graph) -> Graph:
 
 
 def _versions_of_inputs(graph: Graph) -> dict[Node, Node]:
-    """The op that overwrites each version before the one that the graph writes to an input."""
+    """For each version of an input except the last, the op that overwrites it."""
     found: dict[Node, Node] = {}
     for node in graph.outputs[len(graph.results) :]:
         while isinstance(node, Update):
@@ -138,9 +138,9 @@ def _reads_elsewhere(op: Update, k: int, stored: Collection[Node], context: Cont
 
 
 def _may_meet(place: IndexMap, op: Update, context: Context) -> bool:
-    """True if a place that is read may be written at another point of the loops.
+    """True if an element read at one point of the loops may be written at another point.
 
-    The only fact about iterators of folds that is used is that they are not negative.
+    The only fact that the test uses about iterators of folds is that they are not negative.
     """
     ranges = tuple((_index(k), dim(0), n - 1) for k, n in enumerate(op.extents))
     read, written = (Access(tuple(map(_position, one)), ranges) for one in (place, op.maps[0]))
@@ -162,7 +162,7 @@ def _copy(value: Node, index: IndexMap, extents: tuple[Dim, ...]) -> Node:
 
 
 def _with_copies(graph: Graph, late: frozenset[Node]) -> Graph:
-    """The graph in which readers of late versions, except the next write, read copies of them.
+    """The graph in which all readers of late versions read copies, except the next writes.
 
     If only small parts of a version are read, only these parts are copied.
     """

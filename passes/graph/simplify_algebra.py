@@ -28,7 +28,7 @@ class Rule(Record):
 def simplify_algebra(graph: Graph, context: Context) -> Graph:
     """Bypass operations that undo each other, by the identities in `RULES`.
 
-    Only operands are rewritten, except the operands of views: an output stays a new array, or a
+    Only operands are rewritten, and no operands of views, so that an output stays a new array or a
     view of a new array.
 
     Needs: a legal graph.
@@ -60,7 +60,7 @@ def _negated_twice(child: Node) -> Node | None:
 
 
 def _cast_back(child: Node) -> Node | None:
-    """The operand of a cast to a wider dtype of the same kind and back; otherwise None."""
+    """The operand of two casts, to a wider dtype of the same kind and back; otherwise None."""
     inner = _operand_of(child, "cast")
     base = None if inner is None else _operand_of(inner, "cast")
     if inner is None or base is None:

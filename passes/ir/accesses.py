@@ -2,8 +2,9 @@
 
 An index of the loop IR counts elements from the start of the storage. The position in each
 dimension is found by dividing the index by the strides, the largest stride first. The positions are
-correct if each position after the first one is known to be within its dimension. Dimensions whose
-stride is a number of the call need no such check, because no position may contain that number.
+correct if each position after the first one is known to be within its dimension. A dimension whose
+stride is known only in a call needs no such check: a position that contains the stride is never
+accepted.
 """
 
 from __future__ import annotations
@@ -31,11 +32,11 @@ from axiomjit.symbolic.index_ranges import Access, IndexRange, is_at_least, rang
 OF_CALL: Final = (STRIDE, BACKWARD)
 """The kinds of strides whose values are known only in a call."""
 MAX_DIVISIONS: Final = 32
-"""The largest number of terms of an index that are divided by a stride."""
+"""The largest number of terms that are divided when an index is divided by a stride."""
 
 
 class Accessed(Record):
-    """A load or store of a storage in the body of a loop."""
+    """A load from a storage, or a store into one, in the body of a loop."""
 
     stmt: Load | Store
     access: Access
@@ -44,7 +45,7 @@ class Accessed(Record):
 def accesses_in(
     body: Sequence[Stmt], around: Sequence[IndexRange], inner: Sequence[IndexRange] = ()
 ) -> Iterator[Accessed]:
-    """The accesses to arrays in statements, inner loops included; cells of the kernel do not count.
+    """The accesses to arrays in statements and inner loops, without those to a kernel's cells.
 
     Args:
         body: The statements of a loop.
@@ -137,7 +138,7 @@ def is_inside(position: Dim, length: Dim, ranges: Sequence[IndexRange]) -> bool:
 
 
 def divided(length: Dim, by: Dim) -> tuple[Dim, Dim]:
-    """The quotient and the rest of a division of polynomials, term by term."""
+    """The quotient and the remainder of a division of polynomials, term by term."""
     quotient = dim(0)
     if not by.terms:
         return quotient, length

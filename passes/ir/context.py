@@ -34,15 +34,16 @@ class Context(Record):
     serial: bool = False
     """True while the body of a loop is lowered to a kernel, which cannot call libraries."""
     ranges: tuple[IndexRange, ...] = ()
-    """The ranges of the indices of the loops around such a body, outermost first."""
+    """The ranges of the indices of the loops around the body that is lowered, outermost first."""
     lower: Callable[[Graph, Context], Plan] | None = None
-    """Lowers the body of a region to a plan; the pipeline sets this function."""
+    """The function that lowers the body of a region to a plan; the pipeline sets it."""
 
 
 def scope_of_body(region: Region, scope: Scope) -> Scope:
     """The scope in which the bodies of a region are lowered, for all trips.
 
-    The index has the value of the middle trip, by which passes decide about speed only.
+    The loop's index has its value in the middle trip. Passes use this value only to estimate speed,
+    since decisions that change results must hold in all trips.
     """
     inner = BodyScope(scope)
     if isinstance(region, Loop) and region.index is not None and region.trips is not None:

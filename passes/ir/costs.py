@@ -1,7 +1,7 @@
 """Estimates of cost: the cycles of a loop's statements, and the work of regions.
 
-Cycles are for one vector on a processor with AVX-512. The serial loops of regions have any number
-of trips.
+Cycles are for one vector on a processor with AVX-512. For a serial loop without a known number of
+trips, the estimates assume a number.
 """
 
 from __future__ import annotations
@@ -31,8 +31,9 @@ SUM: Final = Time(1, 4)
 DIVISION: Final = {"f4": Time(3, 18, 10), "f8": Time(3, 24, 16)}
 ROOT: Final = {"f4": Time(3, 20, 12), "f8": Time(3, 32, 18)}
 FUNCTION: Final = {"f4": Time(14, 44), "f8": Time(20, 60)}
-"""The time of an elementary function, by dtype; times per function changed only one of 33
-programs."""
+"""The time of an elementary function, by dtype; a time for each function changed only one of 33
+programs.
+"""
 LONG_FUNCTION: Final = Time(40, 100)
 """The time of an elementary function of float64 with a weight of `LONG_WEIGHT` or more."""
 LONG_WEIGHT: Final = 40
@@ -47,7 +48,7 @@ MAX_WAITING: Final = 155
 
 
 def operation_time(primitive: Primitive, code: str) -> Time:
-    """The time of an operation with this result dtype, by its class or its weight."""
+    """The time of an operation with this result dtype, from its class or else from its weight."""
     if primitive.elementary and code in FUNCTION:
         return LONG_FUNCTION if code == "f8" and primitive.weight >= LONG_WEIGHT else FUNCTION[code]
     special = {"divide": DIVISION, "sqrt": ROOT}.get(primitive.name, {})
@@ -58,12 +59,13 @@ def operation_time(primitive: Primitive, code: str) -> Time:
 def estimate_time(body: Iterable[Stmt], tiles: Collection[str] = (), kept: int = 0) -> float:
     """Estimate the cycles of one iteration of a vector loop.
 
-    Operations are issued in order, one per port and cycle, and wait for their operands; only a
-    limited number of operations can wait. A function is a chain of operations. The constants are
-    fitted to 14 loops of one to three functions (docs/decisions, 48).
+    The model: operations are issued in order, one per port and cycle, and wait for their operands;
+    only a limited number of operations can wait at the same time. An elementary function counts as
+    a chain of dependent operations. The constants are fitted to 14 loops of one to three functions
+    (docs/decisions, 48).
 
     Needs: statements of one innermost loop, in their order.
-    Gives: a time to compare with another form of the loop.
+    Gives: a time that can be compared with the time of another form of the loop.
     Keeps: the statements.
 
     Args:
@@ -105,9 +107,9 @@ GUESSED_INNER_TRIPS: Final = 8
 def serial_cost(body: tuple[Stmt, ...], guess: int = GUESSED_INNER_TRIPS) -> Cost:
     """The cost of running a region's statements once.
 
-    Every access to memory counts, and both sides of a branch. An inner loop has the length of the
-    middle trip around it. An endless loop has `guess` trips, or GUESSED_INNER_TRIPS inside another
-    loop.
+    Every access to memory is counted, and so are both sides of a branch. The length of an inner
+    loop is its length in the middle trip of the loop around it. An endless loop has `guess` trips,
+    or GUESSED_INNER_TRIPS inside another loop.
     """
     read = written = flops = dim(0)
     for stmt in body:
@@ -135,6 +137,6 @@ def serial_cost(body: tuple[Stmt, ...], guess: int = GUESSED_INNER_TRIPS) -> Cos
 
 
 def in_middle(amount: Dim, loop: For) -> Dim:
-    """An amount that depends on the trip of a loop, in the middle trip."""
+    """The value of an amount in the middle trip of a loop on whose index it may depend."""
     index = [s for s in amount.symbols if s.kind == INDEX and s.name == loop.iterator]
     return substitute(amount, {index[0]: loop.extent // 2}) if index else amount

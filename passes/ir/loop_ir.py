@@ -1,4 +1,4 @@
-"""The loop program: steps of loop nests and library calls, with their grammar.
+"""The loop program, whose steps are loop nests and library calls, and its grammar.
 
     Program  := Step*                      steps in order over named storages
     Step     := Nest | LibraryCall
@@ -10,11 +10,12 @@ Names are generated: iterators i0, i1, ..., values v0, ... and states s0, ... An
 the iterators, and in values that an earlier step found to be valid positions; it counts elements
 from the first element of its buffer. A reduction has a state: `Alloc` opens the state with the
 neutral value, `Fold` combines elements into it, `ReadState` reads its value. A `tree` collects the
-states of blocks: `Push` adds a state, `Drain` leaves the total in the state. A state with lanes is
-a tile, with one cell per iteration of a loop over a block. A storage of role TILE is a tile, too: a
-loop over a block stores values there for a later loop over the same block. `Select` computes one of
-several scalars, depending on the iterators. A scatter is a `Store` whose index has values, or which
-combines the old element with the new one; the loops of a scatter run in order.
+states of blocks: `Push` adds the state of a block, `Drain` sets the state to the total. A state
+with lanes is a tile, with one cell per iteration of a loop over a block. A storage of role TILE is
+a tile, too: a loop over a block stores values there for a later loop over the same block. `Select`
+computes one of several scalars, depending on the iterators. A scatter is a `Store` whose index
+contains values, or that combines the old element with the new one; the loops of a scatter run in
+order.
 
 A `serial` loop is a loop of the user's program: its iterations run in order, and its iterator is a
 symbol in the lengths and offsets of its body. The trips of a `shared` loop are independent. `When`
@@ -38,9 +39,9 @@ from axiomjit.symbolic.index_maps import Conditions
 
 
 class Cost(Record):
-    """The bytes and operations of a step or of a plan, as symbolic lengths.
+    """The numbers of bytes and operations of a step or a plan, as symbolic expressions.
 
-    `flops` is the number of operations, weighted in additions. `temporary_bytes` is memory other
+    `flops` is the cost of all operations, counted in additions. `temporary_bytes` is memory other
     than arguments and results. `scratch_bytes` is memory of partial results of folds (at most one
     state per 65,536 elements) and of buffered rows.
     """
@@ -117,7 +118,7 @@ class Limit(Record):
 
 
 OF_PROGRAM: Final = ("serial", "shared")
-"""The kinds of loops of the program."""
+"""The kinds of loops that stand for loops of the user's program."""
 OVER_RANGE: Final = ("map", "shared")
 """The kinds of a first loop that runs over the range given by the caller of the kernel."""
 
@@ -134,18 +135,20 @@ class For(Record):
     independent, and the caller gives their range."""
     body: tuple[Stmt, ...]
     block: Block | None = None
-    """Set if the loop runs only the iterations of one block."""
+    """The block whose iterations the loop runs; None if it is not limited to a block."""
     span: tuple[Dim, Dim] | None = None
-    """Set if the loop runs only the iterations in [span[0], span[1])."""
+    """The range of the iterations that the loop runs, its end excluded; None for all iterations."""
     at: str | None = None
-    """Set if the loop runs only one iteration, whose number is this value."""
+    """The number of the only iteration that the loop runs; None for other loops."""
     limits: tuple[Limit, ...] = ()
-    """Conditions on the iterations that the loop runs."""
+    """Conditions; the loop runs only the iterations for which all of them hold."""
     unroll: int = 1
-    """The number of iterations per run of the body; blocks of inner loops cover all of them."""
+    """The number of iterations per run of the body; the blocks of inner loops cover all these
+    iterations.
+    """
     under: str | None = None
-    """Set if the range given to the kernel counts iterations of this loop: the iterator of the
-    first loop of the nest, which surrounds this loop.
+    """The iterator of the nest's first loop, if this loop is directly inside the first loop and the
+    range given to the kernel counts the iterations of this loop; else None.
     """
     poll_every: int = 0
     """The number of iterations between checks for cancellation; 0 for no checks."""
@@ -308,7 +311,7 @@ Stmt = (
 class Nest(Record):
     """One future kernel: `body` runs for a range of the first loop, then `combine` once.
 
-    A nest without a combine part needs only the body.
+    For a nest without a combine part, `combine` is empty.
     """
 
     __slots__ = ("__dict__",)
@@ -321,14 +324,15 @@ class Nest(Record):
     """The scratch memory of the body."""
     prepass: bool = False
     """True if the nest only fills the partials of the next nest, so that chunks of the next nest
-    may run in any order. This nest is skipped if those chunks run in order.
+    may run in any order. A prepass is skipped if the chunks of the next nest run in order.
     """
     chunk_chain: Dim | None = None
     """The number of iterations per chunk, if a chunk needs the partials that the chunk before it
     left, or those of a prepass; else None."""
     parallel_variant: Dim | None = None
-    """Set if the nest is a parallel variant of the next nest, which runs in order and has the same
-    results. The next nest runs if this number is negative, otherwise this nest.
+    """A number, if this nest is a parallel variant of the next nest, which runs in order and has
+    the same results; else None. The next nest runs if the number is negative; otherwise this nest
+    runs.
     """
 
     @cached_property
@@ -338,7 +342,7 @@ class Nest(Record):
 
     @cached_property
     def serial_iterators(self) -> frozenset[str]:
-        """The iterators of loops of the program, which lengths in their bodies may name."""
+        """The iterators of the user's loops; lengths inside a loop may depend on its iterator."""
         loops = (s for s in self.statements if isinstance(s, For) and s.kind in OF_PROGRAM)
         return frozenset(loop.iterator for loop in loops)
 
@@ -376,7 +380,7 @@ class LoopProgram(Record):
     costs: tuple[Cost, ...] = ()
     counts: tuple[Count, ...] = ()
     has_regions: bool = False
-    """True if nests have loops or branches of the program."""
+    """True if nests contain loops or branches of the user's program."""
 
     @cached_property
     def statements(self) -> dict[type[Stmt], list[Stmt]]:
@@ -389,7 +393,7 @@ class LoopProgram(Record):
 
 
 Defining = Let | Load | ReadState | Select
-"""The statements that define a scalar, by its name."""
+"""The types of statements that define a scalar and give it a name."""
 
 
 def map_nests(program: LoopProgram, rule: Callable[[Nest], Nest]) -> LoopProgram:

@@ -58,7 +58,7 @@ from axiomjit.symbolic.dims import (
 )
 
 LINE_WIDTH: Final = 90
-"""The number of columns; a longer argument is written on several lines."""
+"""The largest number of columns of an argument that is written on one line."""
 SHARED_RECORDS: Final = (Symbol, Storage, State, StateFold, Op)
 """The classes of records that are written once, with a label for later references."""
 
@@ -142,7 +142,7 @@ def _members(kind: Any) -> tuple[Any, ...]:
 
 
 def _has_several_classes(kind: Any) -> bool:
-    """True for the type of a tuple with records of several classes, such as statements."""
+    """True for the type of a tuple whose records may be of several classes, such as statements."""
     return get_origin(kind) is tuple and len(_members(get_args(kind)[0])) > 1
 
 
@@ -151,7 +151,7 @@ def _is_same_value(value: object, default: object) -> bool:
 
 
 class _Text(NamedTuple):
-    """A word, or a word followed by parts in parentheses; a part may have a prefix `name=`.
+    """The text of a value: a word, or a word with parts in parentheses, some with a prefix `name=`.
 
     A `long` text is written on several lines: one for each long part and each part of a tuple.
     """
@@ -241,7 +241,7 @@ class _Writer:
         return label
 
     def row(self, record: Any) -> str | None:
-        """The text of a record of the tables, also with changed fields; None for other records."""
+        """The text of a record that a table has, perhaps with changed fields; None for others."""
         row = _tables().get(type(record), {}).get(getattr(record, "name", ""))
         if row is None:
             return None
@@ -289,7 +289,7 @@ class _Writer:
         )
 
     def record(self, record: Any) -> _Text:
-        """The text of a record: its class and arguments; those after an omitted one are named."""
+        """The text of a record: its class and arguments, with names after an omitted argument."""
         parts: list[tuple[str, _Text]] = []
         in_order = True
         for name, value, kind, default in _arguments(record):
@@ -306,7 +306,7 @@ class _Writer:
 
 
 def _scalar_text(value: np.generic) -> str:
-    """The text of a scalar: its dtype, and its number; its bytes if that text is inexact."""
+    """The text of a scalar: its dtype and number, or its bytes if the number's text is inexact."""
     code, number = CODES[value.dtype], value.item()
     parts = (number.real, number.imag) if isinstance(number, complex) else (number,)
     words = [float("nan") if part != part else part for part in parts]

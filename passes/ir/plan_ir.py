@@ -25,9 +25,9 @@ from axiomjit.symbolic.index_maps import Conditions
 ABI: Final = "2"
 """The version of the kernel interface, which defines words and names in the source."""
 REPORT_WORDS: Final = 4
-"""The number of words of a checked kernel's report, which precede its other words."""
+"""The number of words of a checked kernel's report; the kernel's other words follow them."""
 TILE_NUMBER: Final = 1
-"""The number that means a tile in a checked kernel's report."""
+"""The number that stands for a tile in a checked kernel's report."""
 FIRST_BUFFER: Final = 2
 """The number of the first buffer in a checked kernel's report."""
 
@@ -90,8 +90,8 @@ def kernel_key(source: str, parameters: Sequence[Parameter], target: ChosenTarge
 class Buffer(Record):
     """A buffer of a plan, with the role of the storage for which it is made.
 
-    `position` is set for an argument, `array` for a constant; other buffers are allocated with
-    these strides, in elements.
+    `position` is set for an argument, `array` for a constant; other buffers are allocated with the
+    strides in `strides`, in elements.
     """
 
     name: str
@@ -183,7 +183,7 @@ class Release(Record):
 class Reuse(Record):
     """A step that gives the memory of `source`, a temporary that is no longer needed, to `buffer`.
 
-    Both buffers have the same number of bytes.
+    `source` and `buffer` have the same number of bytes.
     """
 
     buffer: str
@@ -221,8 +221,8 @@ class Check(Record):
 class OfRegion(Record):
     """A step that runs the plans of a region's bodies.
 
-    The windows `operands` are the arguments of each plan, in order. The first `written` windows are
-    overwritten. `target` gets the number of trips.
+    The windows `operands` are the arguments of each plan, in order. The step overwrites the first
+    `written` of these windows. `target` gets the number of trips.
     """
 
     bodies: tuple[Plan, ...]
@@ -232,7 +232,7 @@ class OfRegion(Record):
 
 
 class Repeat(OfRegion):
-    """A step that runs the first plan `trips` times, or without a limit if that is None.
+    """A step that runs the first plan `trips` times, or without a limit if `trips` is None.
 
     Lengths of the plans depend on the `index`, which counts trips from 0. If there is a second
     plan, it computes a truth before each trip; the loop ends when the truth is false. The results
@@ -274,7 +274,7 @@ class Plan(Record):
 
     @property
     def is_speculative(self) -> bool:
-        """True if a result of a step may have another shape or dtype than assumed by the plan."""
+        """True if the result of a step may have another shape or dtype than the plan assumes."""
         return any(call.operation.is_speculative for call in self.calls)
 
     @property

@@ -383,7 +383,7 @@ def _loop_step_lines(step: Nest | LibraryCall) -> Iterator[str]:
 
 
 def _order_text(step: Nest | Launch) -> str:
-    """The text of the fields that say in which order units run and whether another kernel runs."""
+    """The text of the fields `prepass`, `chunk_chain` and `parallel_variant` of a step."""
     variant, chain = step.parallel_variant, step.chunk_chain
     text = " ahead" * step.prepass + ("" if variant is None else f" shared unless {variant} < 0")
     return text + ("" if chain is None else f" in chains of {chain}")

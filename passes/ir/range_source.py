@@ -19,9 +19,9 @@ FUNCTIONS: Final = {"//": "floor_divide", "min": "min", "max": "max"}
 def serial_length(
     value: Dim, index: Callable[[str], str | None], word: Callable[[int | Dim], str]
 ) -> str | None:
-    """The expression of a length by iterators and words; None for a single word or literal.
+    """The source text of a length computed from iterators and words; None for one word or literal.
 
-    Sums are written out, so that LLVM knows the distance between two elements.
+    Sums are written as sums of words, so that LLVM knows the distance between two elements.
 
     Args:
         value: The length to write.
@@ -69,10 +69,10 @@ Term = tuple[str, Dim]
 
 
 class RangeSource(Record):
-    """Writes ranges and limits; its functions give the names of iterators, values and lengths.
+    """A writer of ranges and limits, with functions that return names of iterators and lengths.
 
-    By iterator, `over_blocks` has the loops over blocks, `firsts` the texts of a block's first
-    iteration, and `ends` the texts of the ends of unrolled loops.
+    For each iterator, `over_blocks` has its loop over a block, `firsts` the text of the block's
+    first iteration, and `ends` the text of the end of an unrolled loop.
     """
 
     iterator: Callable[[str], str]
@@ -109,7 +109,7 @@ class RangeSource(Record):
         return *([_extreme("max", starts)] if starts else []), _extreme("min", stops)
 
     def _caller_range(self, loop: For) -> tuple[str, str]:
-        """The caller's range in iterations of the first loop, even if it counts an inner loop."""
+        """The range of the first loop, from the caller's range, which may have other units."""
         inner = loop.body[0] if loop.body else None
         if not isinstance(inner, For) or inner.under is None:
             return "lo", "hi"
@@ -151,7 +151,7 @@ class RangeSource(Record):
         return [f"{start} + {block.size * block.unroll}", *last]
 
     def _stop(self, first: Dim, last: Dim) -> str:
-        """The end of a span; `start + n` if it is short, so that LLVM does not vectorise it."""
+        """The end of a span; as `start + n` for a short one, so that LLVM keeps its loop scalar."""
         steps = (last - first).constant
         short = steps is not None and steps <= SMALL and first.constant is None
         return f"{self.length(first)} + {steps}" if short else self.length(last)
@@ -165,7 +165,7 @@ class RangeSource(Record):
         return [self._first_at(limit.high, limit, loop.iterator) for limit in loop.limits]
 
     def tests(self, limits: Sequence[Limit]) -> list[str]:
-        """The texts of comparisons that are all true if the limits hold."""
+        """The texts of comparisons; the limits hold if all comparisons are true."""
         found = []
         for limit in limits:
             total = " + ".join(map(self._product, limit.terms)) or "0"

@@ -45,12 +45,12 @@ from axiomjit.symbolic.dims import Dim, dim, product
 from axiomjit.views.descriptions import row_major_strides
 
 MAX_PERMUTED: Final = 4
-"""The most loops for which all orders are tried."""
+"""The largest number of nested loops of which all orders are tried."""
 Body = tuple[Stmt, ...]
 
 
 def in_one_order(first: Body, second: Body) -> Iterator[tuple[Body, Body]]:
-    """Yield both bodies; loops of the body without folds get the order of the other body."""
+    """Yield both bodies; the loops of the one without folds get the order of the other one's."""
     folded = [any(isinstance(stmt, Fold) for stmt in walk(body)) for body in (first, second)]
     if folded[0] == folded[1]:
         return
@@ -71,7 +71,7 @@ def in_one_order(first: Body, second: Body) -> Iterator[tuple[Body, Body]]:
 
 
 def extents_of(body: Body) -> list[Dim]:
-    """The extents of nested loops, following the first loop of each body."""
+    """The extents of the first loop in a body, of the first loop inside that loop, and so on."""
     found = []
     loop = next((stmt for stmt in body if isinstance(stmt, For)), None)
     while loop is not None:
@@ -90,7 +90,7 @@ def in_loop_order(stmt: Stmt, loops: Sequence[For]) -> Body:
 
 
 def chain_of(loop: For) -> tuple[list[For], tuple[Stmt, ...]]:
-    """The loops of a perfect nest of one kind of loops, and the innermost body."""
+    """The loops of a perfect nest down to the first loop of another kind, and the body inside."""
     chain = [loop]
     body = loop.body
     while len(body) == 1 and isinstance(body[0], For) and body[0].kind == loop.kind:
@@ -100,7 +100,7 @@ def chain_of(loop: For) -> tuple[list[For], tuple[Stmt, ...]]:
 
 
 def nested(loops: Sequence[For], body: Body) -> Body:
-    """The statements inside nested loops, of which the first loop is outermost."""
+    """The statements inside nested loops; the first of `loops` becomes the outermost loop."""
     for loop in reversed(loops):
         body = (loop.replace(body=body),)
     return body
@@ -132,7 +132,7 @@ def flipped(loop: For) -> For:
 
 
 def read_forward(host: Body, guest: Body) -> Iterator[Body]:
-    """Yield a perfect nest, flipped, if it reads from the end what `host` stores in order."""
+    """Yield `guest` with its loops flipped that read backward the elements that `host` stores."""
     stored: dict[Storage, set[Dim]] = {}
     for stmt in walk(host):
         if isinstance(stmt, Store):
@@ -176,7 +176,7 @@ def _flipped_bound(bound: Bound, iterator: str, last: Dim) -> Bound:
 
 
 def walks_as_one(index: Index, outer: For, inner: For) -> bool:
-    """True if one iteration of the outer loop covers as much memory as all of the inner loop."""
+    """True if one iteration of `outer` moves the index as far as all iterations of `inner`."""
     strides = dict(index.terms)
     zero = dim(0)
     step = strides.get(inner.iterator, zero)
@@ -212,7 +212,7 @@ def rewrite_nests(program: LoopProgram, rule: Callable[[Stmt], tuple[Stmt, ...]]
 def replace_nests(
     program: LoopProgram, rule: Callable[[Nest, Cost], Sequence[tuple[Nest, Cost]] | None]
 ) -> LoopProgram:
-    """Replace each nest by the nests and costs that `rule` returns; None keeps the nest."""
+    """Replace each nest by the nests and costs that `rule` returns; for None, keep the nest."""
     made: list[tuple[Nest | LibraryCall, Cost]] = []
     for step, cost in zip(program.steps, program.costs, strict=True):
         several = rule(step, cost) if isinstance(step, Nest) else None
@@ -224,7 +224,7 @@ def replace_nests(
 
 
 def without_unread(program: LoopProgram) -> LoopProgram:
-    """The program without temporaries that no step reads, and without what only computes them."""
+    """The program without temporaries that no step reads, and statements that only they need."""
     needed = {view.storage for view in program.results}
     needed |= {count.view.storage for count in program.counts}
     for step in program.steps:
@@ -251,7 +251,7 @@ def without_unread(program: LoopProgram) -> LoopProgram:
 
 
 def _only_defines(body: Body) -> bool:
-    """True if statements do nothing but define scalars, which end with the body."""
+    """True if statements only define scalars, which no statement outside the body can use."""
     return all(isinstance(stmt, Defining) for stmt in body)
 
 
@@ -336,7 +336,7 @@ def names_in(body: tuple[Stmt, ...]) -> Iterator[Name]:
 
 
 class SharedScalars:
-    """The loads and scalars of a body up to now, and the values stored in it.
+    """The loads and scalars of the statements added so far, and the values that these store.
 
     `names` maps each scalar that was left out to the scalar that replaces it.
     """
@@ -353,7 +353,7 @@ class SharedScalars:
         return copy
 
     def add(self, body: Iterable[Stmt]) -> list[Stmt]:
-        """The statements that the body does not have yet, with shared operands."""
+        """The statements that are not yet in the body, with operands replaced by shared scalars."""
         kept: list[Stmt] = []
         for original in body:
             stmt = rename_iterators((original,), self.names)[0] if self.names else original

@@ -85,7 +85,7 @@ def verify_program(program: AnyProgram) -> None:
 
 
 def _showing_program(rule: Callable[[Any], Iterator[str]]) -> Rule:
-    """A rule that shows the whole program with each fault."""
+    """A `Rule` that shows the whole program with each fault that `rule` yields."""
     return lambda program: ((fault, program) for fault in rule(program))
 
 
@@ -330,7 +330,7 @@ def _nest_faults(nest: Nest, numbers: set[str]) -> Iterator[str]:
 
 
 def _scatter_faults(nest: Nest) -> Iterator[str]:
-    """Check that the nest (for a partial, the loop) does not otherwise use a scatter's target."""
+    """Check that only the scatter uses its target in the nest; for a partial, only in the loop."""
     every = nest.statements
     if any(isinstance(s, When) or (isinstance(s, For) and s.kind in OF_PROGRAM) for s in every):
         return  # a region: its statements run in the order of the program
@@ -449,7 +449,7 @@ def _limit_faults(
 def _partial_faults(nest: Nest) -> Iterator[str]:
     """Check that each partial is stored before it is loaded, and is loaded at all.
 
-    The partials of a chunk chain are filled by the prepass or the chunk before.
+    The prepass or the previous chunk fills the partials of a chunk chain.
     """
     kept = {buffer.name for buffer in nest.partials}
     stored: set[str] = set() if nest.chunk_chain is None else set(kept)
@@ -601,7 +601,7 @@ def _sharing_faults(step: Call) -> Iterator[str]:
 
 
 def _word_faults(step: Launch) -> Iterator[str]:
-    """Check that a launch's words fit its kernel: buffers, numbers, lengths, perhaps a flag 0."""
+    """Check that a launch has its kernel's words; a polling kernel's last word is a flag of 0."""
     kinds = [parameter.kind for parameter in step.kernel.parameters]
     if step.kernel.polls:
         if kinds.pop() != "flag" or not step.lengths or step.lengths[-1].constant != 0:

@@ -29,7 +29,7 @@ class ArrayRole(StrEnum):
 
     ARGUMENT = "argument"
     HELD = "held"
-    """An array from outside the function, or a constant."""
+    """An array that the program holds: a captured array or a constant."""
     RESULT = "result"
     TEMPORARY = "temporary"
     """An intermediate value that passes store to save time."""
@@ -163,7 +163,7 @@ class View(Record):
 
 
 def tensor_strides(tensor: BasicTensorDescription) -> tuple[Dim, ...]:
-    """The strides of a tensor; an empty tuple if it has no layout."""
+    """The strides of a tensor; an empty tuple if the tensor has no layout."""
     return () if tensor.layout is None else tuple(map(dim, tensor.layout.strides))
 
 
@@ -205,12 +205,13 @@ class Library(Record):
 class Definition(Record):
     """One op of the program; it is computed into `storage`, or an r-tensor if that is None.
 
-    If `library` is set, a library call computes the op instead of loops. A join has one region per
-    operand. With a `target`, the op writes the next version of an existing storage, at the elements
-    of the target's view. Points that violate one of the `conditions` are skipped. In a scatter, the
-    operands after the first are positions, which the target's view uses as iterators after those of
-    the result. Along `ordered` iterators an element may be written repeatedly, so they run in C
-    order; `combine` merges the old element with the new one.
+    If `library` is set, a library call computes the op instead of loops. For each operand, a join
+    has in `regions` the part of the result that the operand fills. With a `target`, the op writes
+    the next version of an existing storage, at the elements of the target's view. The op skips
+    points that violate one of the `conditions`. In a scatter, the operands after the first are
+    positions, which the target's view uses as iterators after those of the result. Along `ordered`
+    iterators an element may be written repeatedly, so they run in C order; `combine` merges the old
+    element with the new one.
     """
 
     name: str

@@ -33,11 +33,13 @@ from axiomjit.symbolic.data_dependent import HeuristicScope
 from axiomjit.symbolic.dims import Dim, bound, dim, larger, product
 
 BLOCK: Final = 1024
-"""Elements of a block, added in any order; the results of blocks are added as a tree."""
+"""The number of elements of a block, which are added in any order; block results form a tree."""
 MIN_STEPS: Final = 256
-"""Fewest steps of a fold loop that is cut; a block contains whole runs of a shorter loop."""
+"""The smallest number of steps of a fold loop that is cut; shorter loops run whole in a block."""
 BLOCKS_PER_UNIT: Final = 64
-"""Blocks in one unit of the grid: a power of two, so that groups are subtrees of the tree."""
+"""The number of blocks in a unit of the grid: a power of two, so that a unit is a subtree of the
+tree of results.
+"""
 
 
 def block_folds(program: LoopProgram, context: Context) -> LoopProgram:
@@ -48,12 +50,12 @@ def block_folds(program: LoopProgram, context: Context) -> LoopProgram:
 
     The blocks depend on extents alone, so a result has the same bits for every number of threads
     and every layout of chunks. A nest whose result has no dimensions gets a grid of groups and a
-    combine part that adds the groups' results. Extents that decide the form record guards in the
-    scope.
+    combine part that adds the groups' results. Comparing an extent with these constants records a
+    guard in the scope.
 
     Needs: ordered, collapsed, tiled nests.
     Gives: a legal loop program whose nests have one outer map loop, or no loop at all.
-    Keeps: each result within the bound of the sum's rounding; max and min bit for bit.
+    Keeps: each result, up to the rounding of sums; maxima and minima bit for bit.
     """
     numbers = count()
     with bound(HeuristicScope(context.scope)):
@@ -71,7 +73,7 @@ def _cut(nest: Nest, numbers: Iterator[int]) -> Nest:
 
 
 def _running(loop: For) -> set[str]:
-    """The states whose value a statement reads after each element."""
+    """The states of which a statement reads the value after each element."""
     folded = {s.state.name for s in walk((loop,)) if isinstance(s, Fold)}
     return folded & {s.state.name for s in walk((loop,)) if isinstance(s, ReadState)}
 
@@ -82,7 +84,7 @@ def _is_chained(state: State) -> bool:
 
 
 def _cut_rows(body: tuple[Stmt, ...], outer: Sequence[State] = ()) -> tuple[Stmt, ...]:
-    """Cut every fold below map loops that is long enough into blocks.
+    """Cut every long enough fold below map loops into blocks.
 
     States in `outer` are opened outside of these loops; several runs of the loops fold into these
     states.
@@ -125,7 +127,7 @@ def _cut_fold(loop: For, states: list[State], *, whole: bool) -> tuple[For, list
 
 
 def _outside_folds(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
-    """The statements of a body outside of fold loops."""
+    """The statements of a body that are outside of fold loops."""
     for stmt in body:
         if not isinstance(stmt, For):
             yield stmt
@@ -134,7 +136,7 @@ def _outside_folds(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
 
 
 def _with_inner(loop: For, inner: tuple[Stmt, ...]) -> For:
-    """The loops of a perfect nest, with other statements inside."""
+    """The loops of a perfect nest, with the statements `inner` as innermost body."""
     for each in reversed(chain_of(loop)[0]):
         inner = (each.replace(body=inner),)
     (outermost,) = inner
@@ -156,7 +158,7 @@ def _folded_in(loop: For, states: Sequence[State]) -> list[State]:
 
 
 def _as_tree(stmt: Stmt, trees: list[State]) -> Stmt:
-    """Give the allocation of a state in `trees` the scope "tree"; other statements stay."""
+    """Give the `Alloc` of a state in `trees` the scope "tree"; leave other statements unchanged."""
     is_tree = isinstance(stmt, Alloc) and stmt.state in trees
     return stmt.replace(scope="tree") if is_tree else stmt
 
@@ -209,11 +211,11 @@ class _Chained:
         self.names = tuple(f"{state.name}b{k}" for k in range(len(state.parts)))
 
     def reads(self) -> tuple[ReadState, ...]:
-        """The values that statements read from the block's state."""
+        """Statements that read all values of the block's state."""
         return tuple(ReadState(name, self.block, k) for k, name in enumerate(self.names))
 
     def within_block(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-        """The statements, folding into the block's state; reads of it include earlier blocks."""
+        """The statements, folding into the block's state; their reads include earlier blocks."""
         taken = False
 
         def rule(stmt: Stmt) -> tuple[Stmt, ...]:
@@ -238,7 +240,7 @@ class _Chained:
 
 
 def _extents_inside(loop: For) -> Iterator[Dim]:
-    """The extents of the fold loops inside a loop, following the first fold loop of a body."""
+    """The extents of the first fold loop inside a loop, of the first one inside that, and so on."""
     inner = next((s for s in loop.body if isinstance(s, For) and s.kind == "fold"), None)
     if inner is not None:
         yield inner.extent
@@ -248,7 +250,8 @@ def _extents_inside(loop: For) -> Iterator[Dim]:
 def _in_groups(body: tuple[Stmt, ...], loop: For, numbers: Iterator[int]) -> Nest:
     """A grid of groups of blocks, and the part that combines their results.
 
-    Both parts repeat the statements before the loop; only the combine part stores the result.
+    The grid and the combine part both repeat the statements before the loop; only the combine part
+    stores the result.
     """
     at = body.index(loop)
     states = [s.state for s in body[:at] if isinstance(s, Alloc)]

@@ -1,4 +1,4 @@
-"""LoopProgram -> LoopProgram: new rows of an array wait in a buffer until old rows are read."""
+"""LoopProgram -> LoopProgram: a buffer holds new rows of an array until the old rows are read."""
 
 from __future__ import annotations
 
@@ -39,29 +39,36 @@ from axiomjit.passes.ir.view_ir import POSITIONS, ArrayRole, Storage
 from axiomjit.symbolic.dims import Dim, bound, current_scope, dim, exact_quotient, smaller
 
 MIN_ROW: Final = 512
-"""Fewest elements of a row; shorter rows are grouped."""
+"""The smallest number of elements of a row; shorter rows are grouped."""
 ROWS_PER_GROUP: Final = 16
-"""Short rows in a group."""
+"""The number of short rows in a group."""
 MAX_ROW: Final = 1 << 20
-"""Most elements of a row; larger rows leave the cache before they are written."""
+"""The largest number of elements of a row; larger rows leave the cache before they are written."""
 MAX_DISTANCE: Final = 16
-"""Most rows between a read and a write; for longer distances a copy is cheaper than a buffer."""
+"""The largest number of rows between a read and a write; for longer distances a copy is cheaper
+than a buffer.
+"""
 MAX_CACHED_ROW: Final = 1 << 16
-"""Most elements of a row that stay in the second-level cache, with the buffered rows."""
+"""The largest number of elements of a row that stays in the second-level cache together with the
+buffered rows.
+"""
 MAX_BUFFERS: Final = 16
-"""Most rows of a block, in multiples of the buffer; also the number of blocks for few rows."""
+"""The largest number of rows of a block, in multiples of the buffer; also the number of blocks if
+there are few rows.
+"""
 MIN_BUFFERS: Final = 3
-"""Fewest rows of a block, in multiples of the buffer."""
+"""The smallest number of rows of a block, in multiples of the buffer."""
 
 
 def buffer_rows(program: LoopProgram, context: Context) -> LoopProgram:
     """Join a nest that computes new values of an array with the nest that writes them into it.
 
-    The values depend on old elements some rows before and after, so a row is written only when no
-    later row reads it. Until then its new values are in a buffer of rows. Threads share rows in
-    blocks. Neighbouring blocks read the rows at the ends of a block, so the combine part writes
-    these after all blocks have run, and results do not depend on threads. The distances of reads
-    and the lengths of rows record guards in the scope.
+    New values depend on old elements of rows before and after, so a row is written only when no
+    later row reads its old elements any more. Until a row is written, its new values are in a
+    buffer of rows. Threads share rows in blocks. Neighbouring blocks read the rows at the ends of a
+    block, so the combine part writes these rows after all blocks have run. Results therefore do not
+    depend on the number of threads. Decisions by the distances of reads and the lengths of rows
+    record guards in the scope.
 
     Needs: a legal loop program with a cost per step.
     Gives: a legal loop program.
@@ -136,7 +143,7 @@ class _Steps:
         return self.numbers.named(LengthNode(INT, dim(value)))
 
     def temporaries(self, k: int) -> set[Storage]:
-        """The storages that only step k writes, once, and only its next reader reads."""
+        """The storages that only step k writes, once, and only the next reader of k reads."""
         reads, writes = self.accessed[k]
         fresh = {s for s in writes - reads - self.seen if s.role is ArrayRole.TEMPORARY}
         fresh = {s for s in fresh if s.name not in self.given.updated}
@@ -145,7 +152,7 @@ class _Steps:
         return {s for s in alone if self.readers[s][0] == at}
 
     def may_move(self, k: int, at: int) -> bool:
-        """True if step `at` may run before the steps between step k and itself."""
+        """True if step `at` may run directly after step k, before the steps between these two."""
         reads, writes = self.accessed[at]
         for n in range(k + 1, at):
             before, made = self.accessed[n]
@@ -155,7 +162,7 @@ class _Steps:
         return k < at
 
     def program(self) -> LoopProgram:
-        """The program in which each pair of nests that was found is one nest."""
+        """The program with one nest in place of each pair of nests that was joined."""
         left = [k for k, step in enumerate(self.steps) if step is not None]
         return self.given.replace(
             storages=tuple(s for s in self.given.storages if s not in self.dropped),
@@ -166,7 +173,7 @@ class _Steps:
 
 
 def _rows(loops: Sequence[For], pairs: Sequence[tuple[Index, Index]]) -> Rows | None:
-    """The rows, with the distances of their reads; None if distances are too large or unknown.
+    """The rows of a nest, and the distances of reads; None if distances are too large or unknown.
 
     Rows are iterations of the outermost loop, or of a loop inside it if the outer loops read only
     elements that the same iteration writes and the rows of the inner loop are shorter.
@@ -215,7 +222,7 @@ def _rows_of_loop(loops: Sequence[For], level: int, near: Sequence[Distances]) -
 
 
 def _pairs(first: PlainWalk, second: PlainWalk, kept: set[Storage]) -> list[tuple[Index, Index]]:
-    """Pairs of a read in the first nest and a write in the second nest to the same buffer."""
+    """Each pair of a read in the first nest and a write in the second nest of the same buffer."""
     reads, writes = first.reads, second.writes
     made = {store.buffer for store in first.writes} - kept
     used = {load.buffer for load in second.reads} | {store.buffer for store in writes}
@@ -242,11 +249,11 @@ ONE: Final = dim(1)
 
 
 class Rows(Record):
-    """How loop number `level` of a nest is cut into `count` rows of `height` iterations.
+    """The division of loop number `level` of a nest into `count` rows of `height` iterations.
 
     An iteration has `width` elements in each iteration of the loops `around`. A block has `size`
-    rows. Up to `behind` later rows read a row, so the row is written after them. Up to `ahead`
-    earlier rows read the row, too.
+    rows. A row is read in the computation of up to `behind` later rows, so the row is written after
+    these. A row is also read in the computation of up to `ahead` earlier rows.
     """
 
     level: int
@@ -260,7 +267,7 @@ class Rows(Record):
 
     @property
     def slots(self) -> int:
-        """The number of rows in a buffer: the first rows of a block, and the waiting rows."""
+        """The number of rows in a buffer: a block's first rows, and rows not yet written."""
         return self.behind + self.ahead + 1
 
     @property
@@ -277,9 +284,10 @@ class Rows(Record):
 class _RowNest:
     """Writes two nests over the same iterators as one nest.
 
-    The second nest loads from buffers the values that the first one stores in `kept` storages. Each
-    row is computed into the buffer of its block; then the row that is `behind` rows earlier is
-    written. The first and the last rows of a block stay in the buffer until the combine part.
+    The second nest loads, from buffers, the values that the first nest would store in `kept`
+    storages. Each row is computed into the buffer of its block; then the row that is `behind` rows
+    earlier is written. The first and the last rows of a block stay in the buffer until the combine
+    part.
 
     Args:
         rows: the size and the number of rows.
@@ -356,7 +364,7 @@ class _RowNest:
         return _sum(slot, Index(dim(0), ((self.block, size),)))
 
     def slot_statements(self) -> tuple[tuple[Stmt, ...], Index]:
-        """Statements that compute the slot of a row, and the slot; first rows have fixed slots."""
+        """Statements that compute a row's slot, and the slot; first rows have their own slots."""
         rows = self.rows
         if rows.slots == 1:
             return (), self.slot(Index(dim(0), ()))
@@ -376,7 +384,7 @@ class _RowNest:
         return tuple(made), self.slot(Index(dim(0), tuple(terms), tuple(name for name, _ in terms)))
 
     def written(self, before: int) -> tuple[Stmt, ...]:
-        """The statements that write the row `before` rows earlier, unless it is a first row."""
+        """The statements that write the row `before` rows earlier, which is no first row."""
         rows = self.rows
         made: tuple[Stmt, ...] = ()
         slot = Index(rows.cells * rows.ahead, ())
@@ -390,7 +398,7 @@ class _RowNest:
     def row_statements(
         self, walk: PlainWalk, slot: Index, row: str, before: int = 0
     ) -> tuple[Stmt, ...]:
-        """The statements of these loops for one row, or for the row `before` rows earlier."""
+        """The statements of the nest `walk` for one row, or for the row `before` rows earlier."""
         rows, step = self.rows, self.outer.iterator
         shift = dim(-before) * rows.height
         whole = bool(before) or self.single
@@ -410,7 +418,7 @@ class _RowNest:
         return nested(self.around, body)
 
     def strides(self) -> Terms:
-        """The strides that the loops around and inside a row have in the buffer of a row."""
+        """The strides, in the buffer of a row, of the iterators around and inside the row."""
         step = self.rows.height * self.rows.width
         around = ((name, stride * step) for name, stride in row_major_terms(self.around))
         return *around, *row_major_terms(self.inner)
@@ -436,7 +444,7 @@ def _let(name: str, primitive: str, left: str, right: str) -> Let:
 
 
 def _sum(left: Index, right: Index) -> Index:
-    """The sum of two indices, in which the terms of values come first."""
+    """The sum of two indices; terms of values come before terms of iterators."""
     total: dict[str, Dim] = {}
     for name, factor in (*left.terms, *right.terms):
         total[name] = total.get(name, dim(0)) + factor
@@ -448,7 +456,7 @@ def _sum(left: Index, right: Index) -> Index:
 
 
 class Distances(Record):
-    """Bounds of distances: iteration j reads elements that iterations j + low to j + high write."""
+    """Bounds of distances: iteration j reads elements of iterations j + low to j + high only."""
 
     low: Dim
     high: Dim
@@ -468,7 +476,8 @@ def _distances_of(
 ) -> Distances | None:
     """The distances of a read, in iterations of one of the loops; None if no bounds are known.
 
-    The lengths and strides of this call decide, and guards are recorded in the ambient scope.
+    The bounds are those for the lengths and strides of this call; guards for them are recorded in
+    the ambient scope.
 
     Args:
         read: the index of the read.

@@ -23,17 +23,17 @@ from axiomjit.passes.ir.rewriting import stride_cost
 from axiomjit.passes.ir.view_ir import ArrayRole, Storage
 
 MIN_WEIGHT: Final = 16
-"""Fewest additions of a value that is stored; a store and a load together cost about two."""
+"""The smallest cost, in additions, of a value that is stored; a store and a load cost about two."""
 
 
 def cache_rows(program: LoopProgram, context: Context) -> LoopProgram:
     """Store expensive values of a fold in the row of a result, from which a later loop loads them.
 
-    A softmax computes exponentials to sum them, and computes the exponentials again to divide them
-    by the sum. With this pass, the first loop stores the exponentials in the row of the result,
-    which stays in the cache, and the last loop loads and overwrites them. So no additional memory
-    is needed. The result is written once and has the dtype of the value, and both loops walk the
-    same row.
+    Without this pass, a softmax computes exponentials to sum them, and computes them again to
+    divide them by the sum. With this pass, the first loop stores the exponentials in the row of the
+    result, which stays in the cache, and the last loop loads and overwrites them. So this needs no
+    memory in addition to the result. The pass requires that the result is written once and has the
+    dtype of the value, and that both loops walk the same row.
 
     Needs: a legal loop program whose loops have no blocks.
     Gives: a legal loop program.
@@ -67,7 +67,7 @@ def _in_rows(nest: Nest, once: set[Storage]) -> Nest:
 
 
 def _kept(body: tuple[Stmt, ...], once: set[Storage]) -> tuple[Stmt, ...]:
-    """The body in which a loop loads a value that an earlier fold loop stores in a result."""
+    """The body in which a fold loop stores a value in a result and a later loop loads it."""
     for k, last in enumerate(body):
         if not isinstance(last, For) or last.kind != "map" or not _is_plain(last):
             continue
@@ -86,13 +86,13 @@ def _kept(body: tuple[Stmt, ...], once: set[Storage]) -> tuple[Stmt, ...]:
 
 
 def _is_plain(loop: For) -> bool:
-    """True if a loop runs all iterations, each of the same plain statements."""
+    """True if a loop runs all iterations and has only loads, stores, scalars and folds."""
     whole = loop.block is None and loop.span is None and loop.at is None and not loop.limits
     return whole and all(isinstance(s, Let | Load | Store | Fold) for s in loop.body)
 
 
 def _shared(first: For, last: For, store: Store) -> tuple[For, For] | None:
-    """Both loops: the first loop stores an expensive common value, and the last one loads it."""
+    """Both loops, changed so that the first stores an expensive value that the last one loads."""
     if first.extent is not last.extent:
         return None
     known = {key: name for name, key in _keys(first).items()}
@@ -112,7 +112,7 @@ def _shared(first: For, last: For, store: Store) -> tuple[For, For] | None:
 
 
 def _keys(loop: For) -> dict[str, Hashable]:
-    """A key of each value of a loop that does not depend on names of values or of the iterator."""
+    """For each value of a loop, a key that is independent of names of values and the iterator."""
     keys: dict[str, Hashable] = {}
     for stmt in loop.body:
         match stmt:

@@ -35,11 +35,11 @@ SUM: Final = ACCUMULATORS["sum"]
 
 
 def center_blocks(program: LoopProgram, context: Context) -> LoopProgram:
-    """Sum a block of elements, then the squares of their distances from its mean.
+    """Compute the sum of a block, then the sum of squared distances from the block's mean.
 
-    Welford's update needs three divisions per element. With this pass, the block is still in the
-    cache when the second loop reads it, both loops are vector code, and the moments of whole blocks
-    are merged.
+    Welford's update needs three divisions per element. With this pass, both loops are vector code,
+    the block is still in the cache when the second loop reads it, and moments are merged only block
+    by block.
 
     Needs: blocked nests.
     Gives: a legal loop program.
@@ -62,7 +62,7 @@ def _is_moment(fold: Fold) -> bool:
 def _centered(
     body: tuple[Stmt, ...], numbers: Iterator[int], in_fold: bool = False
 ) -> tuple[Stmt, ...]:
-    """The statements with two loops instead of each loop that folds the moments of elements.
+    """The statements, with two loops in place of each loop that folds moments of elements.
 
     The pass replaces only a loop over a block, inside the fold loop that joins the results of
     blocks.

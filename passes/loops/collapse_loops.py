@@ -1,4 +1,4 @@
-"""LoopProgram -> LoopProgram: neighbouring loops that walk memory together become one loop."""
+"""LoopProgram -> LoopProgram: nested loops that walk memory without gaps become one loop."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from axiomjit.passes.ir.rewriting import rewrite_nests, walks_as_one
 
 
 def collapse_loops(program: LoopProgram, context: Context) -> LoopProgram:
-    """Merge an outer loop p and the loop q directly inside it if a step of p is len(q) steps of q.
+    """Merge a loop p with the loop q directly inside if a step of p equals all steps of q.
 
-    For every access stride(p) == stride(q) * extent(q) must hold, as polynomials, so that a kernel
-    for contiguous arrays has one flat loop whatever their rank (ngraph tensors: flattened views).
+    Every access must satisfy stride(p) == stride(q) * extent(q), as polynomials. A kernel for
+    contiguous arrays of any rank then has one flat loop (ngraph tensors: flattened views).
 
     Needs: a legal loop program whose loops have no blocks.
     Gives: a legal loop program.
@@ -52,7 +52,7 @@ def _merge(stmt: Stmt) -> Stmt:
 
 
 def _without(stmt: Stmt, iterator: str, flat: For) -> Stmt:
-    """The statement with terms of the outer iterator merged into those of the flat iterator."""
+    """The statement with terms of the flat loop's iterator in place of the two iterators' terms."""
     if isinstance(stmt, Select):
         return stmt.replace(parts=tuple(_scaled(p, iterator, flat) for p in stmt.parts))
     if not isinstance(stmt, Load | Store):

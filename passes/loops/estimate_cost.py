@@ -25,10 +25,10 @@ from axiomjit.symbolic.dims import Dim, dim, product
 
 
 def estimate_cost(program: LoopProgram, context: Context) -> LoopProgram:
-    """Compute the cost of each step: traffic of distinct elements per buffer, and all operations.
+    """Compute each step's cost: all operations, and the traffic of each distinct element.
 
     Needs: a legal loop program whose loops have no blocks.
-    Gives: one cost per step; temporaries count at the first step that writes them.
+    Gives: one cost per step; the memory of a temporary counts at the first step that writes it.
     Keeps: every step.
     """
     written: set[Storage] = set()
@@ -40,7 +40,7 @@ def estimate_cost(program: LoopProgram, context: Context) -> LoopProgram:
 
 
 def _elements(index: Index, loops: dict[str, Dim]) -> Dim:
-    """The number of elements that an index reaches; a gather reaches one element per iteration."""
+    """The number of elements that an index reaches in loops; a gather reaches one per iteration."""
     named = loops if index.gathered else [name for name, _ in index.terms]
     return product(tuple(loops[name] for name in named))
 

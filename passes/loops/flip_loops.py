@@ -20,7 +20,7 @@ from axiomjit.symbolic.index_maps import is_backward
 
 
 def flip_loops(program: LoopProgram, context: Context) -> LoopProgram:
-    """Reverse a loop if every access that moves along it goes backward.
+    """Reverse a loop if every access whose index depends on it goes backward in memory.
 
     Reversed arrays are then read in memory order, and loops over them can be collapsed (as NumPy
     flips axes with negative strides). Loops with noncommutative folds, scans, or limits on the

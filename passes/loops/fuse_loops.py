@@ -53,16 +53,22 @@ from axiomjit.symbolic.data_dependent import HeuristicScope, data_dependent_in
 from axiomjit.symbolic.dims import Dim, Symbol, bound
 
 MAX_CACHED_ROW: Final = 65_536
-"""Most elements of a row that stays in the cache while several loops walk it."""
+"""The largest number of elements of a row that stays in the cache while several loops walk it."""
 MIN_BLOCK_STEPS: Final = 64
-"""Fewest steps of an inner fold loop whose single run may be a block of the outer fold."""
+"""The smallest number of steps of an inner fold loop of which one run may be a block of the outer
+fold.
+"""
 MAX_SHORT: Final = 8
-"""Most elements of a row that is too short for vectors along the row: a vector of most dtypes."""
+"""The largest number of elements of a row too short for vectors: the number of lanes of a vector of
+most dtypes.
+"""
 MAX_STATEMENTS: Final = 200
-"""The most statements in one nest; with more, compilation costs more time than fusion saves."""
+"""The largest number of statements in one nest; with more, compilation costs more time than fusion
+saves.
+"""
 
 Stored = dict[Storage, tuple[Index, str]]
-"""For each storage, the index and the value of its last store."""
+"""For each storage, the index and the name of the value of the last store into it."""
 
 
 def fuse_loops(program: LoopProgram, context: Context) -> LoopProgram:
@@ -72,10 +78,10 @@ def fuse_loops(program: LoopProgram, context: Context) -> LoopProgram:
     temporary that is no longer loaded is dropped. Loops with different extents stay separate. Two
     nests stay separate if one reads elements that the other stores at another index, or if the
     nests walk memory in different directions. A nest of elementary functions of short rows stays
-    separate from a nest that needs a loop over these rows. Loops that cannot be merged are placed
-    in sequence in a loop over rows if the rows are short, so that data is in the cache when the
-    next loop reads it. Tests for short rows record guards in the scope. The loops of a nest without
-    folds take the order of a nest with folds that uses the same memory.
+    separate from a nest that needs a loop over these rows. If loops along a row cannot be merged
+    and rows are short, they run in sequence inside one loop over the rows, so that data is still in
+    the cache when the next loop reads it. Tests for short rows record guards in the scope. The
+    loops of a nest without folds take the order of a nest with folds that uses the same memory.
 
     Needs: a legal loop program whose loops have no blocks.
     Gives: a legal loop program.
@@ -107,7 +113,7 @@ def _tidy(step: Nest | LibraryCall) -> Nest | LibraryCall:
 
 
 class _Facts(Record):
-    """Facts about a step that may forbid joining it; `counts` are its data-dependent lengths."""
+    """Facts that may forbid joining a step; `counts` are the step's data-dependent lengths."""
 
     reads: frozenset[Storage]
     writes: frozenset[Storage]
@@ -173,10 +179,10 @@ def _data_dependent_lengths(every: Sequence[Stmt], used: Iterable[Storage]) -> f
 
 
 class _Joined:
-    """The steps up to now; each nest has joined an earlier nest where this is possible.
+    """The steps that were added so far; nests have joined earlier nests where possible.
 
-    Tables hold the dependences of nests and the nests that take more statements, so that the time
-    for a long program is proportional to its length.
+    Tables hold the dependences between nests, and the nests that can still take more statements. So
+    the time for a long program is proportional to its length.
     """
 
     def __init__(self, counts: Mapping[Symbol, Storage], checked: Sequence[Storage]) -> None:
@@ -192,7 +198,7 @@ class _Joined:
 
     @property
     def every(self) -> list[Nest | LibraryCall]:
-        """All steps up to now."""
+        """All steps that were added so far, with the nests that joined others inside these."""
         for k, host in self._plain.items():
             if host is not None:
                 self._steps[k] = host.nest
@@ -256,7 +262,7 @@ class _Joined:
         return self._plain[k]
 
     def _note(self, k: int, before: _Facts | None) -> None:
-        """Note the facts about the step at place `k`; `before` are the earlier facts about it."""
+        """Update the tables by the facts about step `k`; `before` are its earlier facts."""
         facts = self._facts[k]
         for storage in facts.writes:
             self._written[storage] = max(k, self._written.get(storage, k))
@@ -274,7 +280,7 @@ class _Joined:
 
 
 def _own_keys(facts: _Facts) -> tuple[object, ...]:
-    """The keys under which later nests find a nest; none if the nest takes no more statements."""
+    """The keys under which later nests find this nest; empty if it can take no more statements."""
     if facts.size >= MAX_STATEMENTS or facts.limited:
         return ()
     if not facts.extents:
@@ -290,7 +296,7 @@ def _keys(facts: _Facts) -> tuple[object, ...]:
 
 
 class _Plain(Record):
-    """Perfectly nested map loops (or none) around loads, scalars and stores."""
+    """Perfectly nested map loops, or no loop, around loads, scalars and stores."""
 
     loops: tuple[For, ...]
     body: tuple[Stmt, ...]
@@ -310,7 +316,7 @@ def _plain_part(nest: Nest) -> _Plain | None:
 
 
 class _Accesses:
-    """The facts about plain statements in loops that decide if other statements may join them."""
+    """Facts about plain statements in loops that decide whether other statements may join these."""
 
     def __init__(self, loops: Sequence[For], body: Iterable[Stmt]) -> None:
         self.loops = loops
@@ -363,13 +369,13 @@ class _Accesses:
         )
 
     def adds_strides(self, behind: _Accesses, alone: float) -> bool:
-        """True if the other statements have more large strides here than `alone` in their loops."""
+        """True if the other statements have more large strides in these loops than `alone`."""
         both = [old + new for old, new in zip(self.jumps, behind.jumps, strict=True)]
         return min(both, default=0.0) > self.large_strides + alone
 
 
 class _PlainHost:
-    """A nest of map loops that takes nests with the same loops, with the same result as `_join`.
+    """A nest of map loops that nests with the same loops can join, as `_join` would join them.
 
     Only the statements of the new nest are renamed and compared; tables hold the earlier
     statements.
@@ -393,7 +399,7 @@ class _PlainHost:
         return len(guest.loops) == len(self._loops) and all(a.extent is b.extent for a, b in pairs)
 
     def joined(self, guest: _Plain, facts: _Facts, own: _Facts) -> _Facts | None:
-        """Take a nest with the same loops; the facts about both, or None if that is impossible."""
+        """Join a nest with the same loops; return the facts about both, or None if impossible."""
         here, there = self._accesses, _Accesses(guest.loops, guest.body)
         if (here.has_functions and not there.flat) or (there.has_functions and not here.flat):
             return None
@@ -424,7 +430,7 @@ class _PlainHost:
 def _join(first: Nest, second: Nest, shared: bool) -> Nest | None:
     """Both nests as one nest; None if the loops or the data of the nests do not allow this.
 
-    If the nests have `shared` storages, one nest may get the loop order of the other nest.
+    If both nests use some storages (`shared`), one nest may get the loop order of the other.
     """
     if any(
         _has_functions(one) and not _is_flat(other)
@@ -458,7 +464,8 @@ def _is_flat(nest: Nest) -> bool:
 def _has_functions(nest: Nest) -> bool:
     """True if a flat nest computes elementary functions over short rows.
 
-    If such a nest is not joined, it becomes one loop of vector code, even if the rows are short.
+    If a nest of this kind is not joined, it becomes one loop of vector code, although the rows are
+    short.
     """
     functions = any(isinstance(s, Let) and s.primitive.elementary for s in nest.statements)
     if not functions or not _is_flat(nest):
@@ -485,7 +492,7 @@ def _joined(first: tuple[Stmt, ...], second: tuple[Stmt, ...]) -> Nest | None:
 
 
 def _split_count(body: tuple[Stmt, ...]) -> int:
-    """The number of statements of a body after loops are split at the parts of selects."""
+    """The number of statements of a body after loops are split between parts of selects."""
     every = list(walk(body))
     selects = [s for s in every if isinstance(s, Select)]
     if not selects:
@@ -530,7 +537,7 @@ def _is_row_walk(loop: For) -> bool:
 
 
 def _large_strides(body: tuple[Stmt, ...]) -> float:
-    """The smallest number of accesses with large strides that any innermost loop gives."""
+    """The number of accesses with large strides, with the best choice of an innermost loop."""
     accesses = [s for s in walk(body) if isinstance(s, Load | Store)]
     return min((stride_cost(s, accesses)[0] for s in walk(body) if isinstance(s, For)), default=0.0)
 
@@ -548,7 +555,8 @@ def _inner_loops(body: tuple[Stmt, ...]) -> int:
 def _reads_other_place(body: tuple[Stmt, ...]) -> bool:
     """True if the body loads from a buffer after storing into it, or at another index.
 
-    A load before the store is an update in place if all accesses have the same index.
+    A load before the store is allowed if all accesses have the same index: this is an update in
+    place.
     """
     accesses = [s for s in walk(body) if isinstance(s, Load | Store)]
     stored: set[Storage] = set()
@@ -596,10 +604,10 @@ def _merge(body: tuple[Stmt, ...], within: bool = False) -> tuple[Stmt, ...]:
 
 
 def _may_merge(host: For, guest: For, within: bool) -> bool:
-    """True if two loops can be merged; a fold loop can be merged into a map loop without folds.
+    """True if two loops can be merged; a fold loop also merges into a map loop without folds.
 
-    If both loops are `within` another loop, the map loop may contain a long fold, as accumulators
-    of mixed rank need.
+    If both loops are `within` another loop, the map loop may contain a long fold; accumulators over
+    values of different ranks need this.
     """
     if host.extent is not guest.extent or host.block is not None or guest.block is not None:
         return False
@@ -629,7 +637,7 @@ def _depends(loop: For, between: list[Stmt]) -> bool:
 
 
 def _forward(body: tuple[Stmt, ...], known: Stored) -> tuple[Stmt, ...]:
-    """Replace loads, in inner loops, of elements stored earlier by the stored values."""
+    """Replace loads of elements stored earlier, in inner loops too, by the stored values."""
     stored = dict(known)
     names: dict[str, str] = {}
     result: list[Stmt] = []
@@ -652,7 +660,7 @@ def _forward(body: tuple[Stmt, ...], known: Stored) -> tuple[Stmt, ...]:
 
 
 def _stored_once(nest: Nest) -> Nest:
-    """The nest without stores whose element the same iteration stores again."""
+    """The nest without stores of elements that the same iteration stores again."""
     body = _without_overwritten(nest.body)
     return nest if body == nest.body else Nest(body)
 

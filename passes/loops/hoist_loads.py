@@ -1,4 +1,4 @@
-"""LoopProgram -> LoopProgram: a loop does not load again an element that no trip changes."""
+"""LoopProgram -> LoopProgram: elements that no trip of a loop changes are loaded before it."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from axiomjit.symbolic.index_ranges import IndexRange, Trips, is_at_least
 def hoist_loads(program: LoopProgram, context: Context) -> LoopProgram:
     """Move loads of elements that no trip changes, and scalars computed from them, before the loop.
 
-    A load may move if the index of the loop is not in its position and no trip writes the element.
-    A loop without trips must not read beyond an array: so either the position is within the array
-    for all trips of the loops around, or the loop surely has a trip. LLVM moves loads only from
-    memory that the loop does not write at all.
+    A load may move if its position does not depend on the index of the loop, and no trip writes the
+    element. If a loop had no trips, a load before it might read beyond the array. So the position
+    must be within the array in all trips of the loops around, or the loop must surely have a trip.
+    LLVM moves loads only from memory that the loop does not write at all.
 
     Needs: a legal loop program with lowered regions.
     Gives: a legal loop program.
@@ -50,7 +50,7 @@ def hoist_loads(program: LoopProgram, context: Context) -> LoopProgram:
 
 
 def _body(body: Sequence[Stmt], around: tuple[IndexRange, ...], scope: Scope) -> tuple[Stmt, ...]:
-    """The statements; loads that the loops inside need not repeat stand before these loops."""
+    """The statements, with loads moved before those inner loops that need not repeat them."""
     found: list[Stmt] = []
     for stmt in body:
         if isinstance(stmt, When):

@@ -24,11 +24,13 @@ from axiomjit.symbolic.data_dependent import HeuristicScope
 from axiomjit.symbolic.dims import Dim, bound, dim, smaller
 
 MIN_WORK: Final = 2**29
-"""Fewest additions (or bytes) of a loop that polls, which take about 20 ms."""
+"""The smallest work of a loop that polls, in additions or bytes: about 20 ms."""
 MAX_WORK_BETWEEN_CHECKS: Final = 2**25
-"""Most work between two checks, unless one iteration is longer."""
+"""The largest work between two checks, unless one iteration is longer."""
 POLL_INTERVALS: Final = (2**20, 2**15, 2**10, 2**5, 1)
-"""Possible numbers of iterations between checks; few, to limit the number of different kernels."""
+"""The possible numbers of iterations between checks; they are few, so that few different kernels
+are compiled.
+"""
 
 
 def insert_cancellation_checks(program: LoopProgram, context: Context) -> LoopProgram:
@@ -37,9 +39,10 @@ def insert_cancellation_checks(program: LoopProgram, context: Context) -> LoopPr
     The caller of a kernel polls the flag between units, but one unit can take long: it may be a row
     of any length, or a fold of few columns over many rows. The flag decides only whether results
     are discarded, never their values. A cancelled unit may leave any values in its buffers, so
-    kernels that write into arguments or variables do not poll. Kernels of regions poll: a cancelled
-    kernel ends between two trips, after all writes of the earlier trips. Estimating the work of a
-    loop with the lengths of this call records guards in the scope.
+    kernels that write into arguments or variables do not poll. Kernels of regions poll even if they
+    write into arguments or variables: a cancelled kernel of a region ends between two trips, after
+    all writes of the earlier trips. Estimating the work of a loop with the lengths of this call
+    records guards in the scope.
 
     Needs: a legal loop program; all other passes over loops have run.
     Gives: a legal loop program.
@@ -61,10 +64,10 @@ def _with_checks(nest: Nest) -> Nest:
 
 
 def _between_trips(body: tuple[Stmt, ...], outer: tuple[For, ...]) -> tuple[Stmt, ...]:
-    """The statements of a region; the outermost loops, and loops in long trips, poll.
+    """The statements of a region, in which outermost loops and the loops inside long trips poll.
 
-    A cancelled kernel ends between two trips. The memory then has the values that the program gives
-    the memory between these trips.
+    A cancelled kernel ends between two trips. Memory then holds the values that it has in the
+    program between these two trips.
     """
     found: list[Stmt] = []
     for stmt in body:
@@ -78,7 +81,7 @@ def _between_trips(body: tuple[Stmt, ...], outer: tuple[For, ...]) -> tuple[Stmt
 
 
 def _of_program(loop: For, loops: tuple[For, ...]) -> For:
-    """The innermost one of several nested loops of a region, with polling.
+    """The loop `loop` of a region, the innermost of the nested `loops`, with polling.
 
     A shared loop itself does not poll, since the caller of the kernel polls between its trips.
     """
@@ -96,7 +99,7 @@ def _of_program(loop: For, loops: tuple[For, ...]) -> For:
 
 
 def _unit(stmt: Stmt) -> Stmt:
-    """The statement with polling: in the caller's loop, only the loops inside may poll."""
+    """The statement with polling; of the loop over units, only the loops inside may poll."""
     return _inside(stmt) if isinstance(stmt, For) and stmt.kind == "map" else _polling(stmt)
 
 

@@ -27,20 +27,20 @@ from axiomjit.passes.ir.view_ir import POSITIONS
 from axiomjit.symbolic.dims import bound, dim
 
 LANES: Final = 64
-"""Elements that are folded side by side: several vectors of any dtype."""
+"""The number of elements that are folded side by side: several vectors of any dtype."""
 MIN_STEPS: Final = 256
-"""Fewest steps of a loop that gets lanes."""
+"""The smallest number of steps of a loop that gets lanes."""
 
 
 def interleave_folds(program: LoopProgram, context: Context) -> LoopProgram:
     """Fold element k of a block into lane k modulo `LANES`, then one lane after the other.
 
-    Each iteration of a fold by a graph of scalars depends on the previous iteration, so that the
-    code is scalar. If the order of elements does not matter, `LANES` states are folded side by
-    side: the innermost loop runs over them and is vector code. Lanes are combined in order, and
-    belong to the fixed blocks of the fold, so that results depend on extents alone. Short loops,
-    and loops with other folds or reads of states, are not changed. The test for a short loop
-    records a guard in the scope.
+    In a fold by an accumulator of the user, each iteration depends on the previous one, so the code
+    would be scalar. If the order of elements does not matter, `LANES` states are folded side by
+    side: the innermost loop runs over them and is vector code. Lanes are combined in order within
+    the fixed blocks of the fold, so results depend on extents alone. Short loops, and loops with
+    other folds or reads of states, are not changed. The test for a short loop records a guard in
+    the scope.
 
     Needs: blocked nests.
     Gives: a legal loop program.

@@ -1,4 +1,4 @@
-"""LoopProgram -> LoopProgram: a mean and squared distances from it are one fold of a long row."""
+"""LoopProgram -> LoopProgram: the mean and squared distances of a long row become one fold."""
 
 from __future__ import annotations
 
@@ -49,16 +49,19 @@ from axiomjit.symbolic.data_dependent import HeuristicScope, data_dependent_in
 from axiomjit.symbolic.dims import bound
 
 MAX_CACHED_ROW: Final = 65_536
-"""Most elements of a row that stays cached; two loops over it are as fast (see `fuse_loops`)."""
+"""The largest number of elements of a row that stays cached, so that two loops over it are as fast
+as one (see `fuse_loops`).
+"""
 
 
 def join_moments(program: LoopProgram, context: Context) -> LoopProgram:
-    """Fold moments if one nest computes means and another nest squares of distances from the means.
+    """Join a nest that computes means with a nest that sums squared distances from the means.
 
     The second nest has to wait for the mean of the whole row, and reads the row from memory again.
-    Moments of parts of a row can be merged, so that the row is read once. The nests are joined if
-    rows are long, or if all elements are one row; loops with large strides are not changed.
-    Comparing the length of rows records a guard in the scope.
+    Moments (mean and squared distances) of parts of a row can be merged, so one nest that folds
+    moments reads the row only once. The nests are joined if rows are long, or if all elements are
+    one row; loops with large strides are not changed. Comparing the length of rows records a guard
+    in the scope.
 
     Needs: a legal loop program whose loops have no blocks.
     Gives: a legal loop program.
@@ -72,7 +75,7 @@ def join_moments(program: LoopProgram, context: Context) -> LoopProgram:
 
 
 class _Joining:
-    """Collects the steps of the resulting program, some of them joined."""
+    """The steps of the resulting program, in which some nests are joined."""
 
     def __init__(self, program: LoopProgram) -> None:
         self.before = program
@@ -158,7 +161,7 @@ class _Joining:
     def _with_moments(
         self, one: _Rows, other: _Rows, fold: Fold, squares: _Squares, number: int
     ) -> Nest | None:
-        """The first nest with moments in place of a sum, then the end of the second nest."""
+        """The first nest with moments in place of a sum, followed by the end of the second nest."""
         value, name = fold.values[0], f"j{number}"
         begin = needed(one.inner, value)
         dtypes = dtypes_of(begin)
@@ -195,7 +198,7 @@ def _read_from(stmt: Stmt, old: State, new: State, part: int) -> Stmt:
 
 
 def _at_first(stmt: Stmt, loops: set[str]) -> Stmt:
-    """The statement with the indices of the first iteration of the loops."""
+    """The statement with its indices in the first iteration of some loops."""
     if not isinstance(stmt, Load):
         return stmt
     terms = tuple(term for term in stmt.index.terms if term[0] not in loops)
@@ -203,7 +206,7 @@ def _at_first(stmt: Stmt, loops: set[str]) -> Stmt:
 
 
 class _Rows(Record):
-    """Loops over rows, fold loops over a row with a body, and statements before and after these."""
+    """Loops over rows, the fold loops over a row, and statements before and after these."""
 
     loops: tuple[For, ...]
     before: tuple[Stmt, ...]
@@ -248,7 +251,7 @@ class _Rows(Record):
 
 
 def _rows_of(body: tuple[Stmt, ...]) -> _Rows | None:
-    """The rows that a nest folds; None if the nest has another form."""
+    """The loops of a nest that folds rows; None for other nests."""
     loops: list[For] = []
     while len(body) == 1 and isinstance(body[0], For) and body[0].kind == "map":
         loops.append(body[0])
@@ -307,7 +310,7 @@ def _is_sum(fold: Fold) -> bool:
 
 
 def _is_same(one: _Rows, fold: Fold, other: _Rows, squares: _Squares) -> bool:
-    """True if the values in the mean are the values in the squares of distances."""
+    """True if the mean is taken of the same values as the squared distances."""
     return _key(one.inner, fold.values[0]) == _key(other.inner, squares.value) is not None
 
 
@@ -326,7 +329,7 @@ def _key(body: tuple[Stmt, ...], value: str) -> Hashable:
 
 
 def _uncast(name: str, lets: dict[str, Let], least: DType) -> str:
-    """The operand of lossless casts; casts to integers or to shorter floats stay."""
+    """The name of a value before its casts to floats that are at least as large as `least`."""
     while name in lets and lets[name].primitive is CAST and _can_hold(lets[name].dtype, least):
         (name,) = lets[name].operands
     return name

@@ -20,14 +20,14 @@ from axiomjit.symbolic.dims import bound
 
 
 def limit_loops(program: LoopProgram, context: Context) -> LoopProgram:
-    """Move limits of statements to the loop around them, so that the loop's body has no condition.
+    """Move the limits of statements to a loop around them, whose body then has no condition.
 
     A limit moves to the innermost loop whose iterator is in the limit, if all folds and stores in
     this loop have the limit. The loop over a window at an edge is then shorter, and an inner loop
     along a row is vector code. Limits without iterators are evaluated, which records guards in the
     scope.
 
-    Needs: a legal loop program; blocks and lanes are made before.
+    Needs: a legal loop program; the passes that make blocks and lanes have run.
     Gives: a legal loop program.
     Keeps: the points of the nest that are computed, and their order.
     """

@@ -44,12 +44,16 @@ from axiomjit.symbolic.dims import INDEX, Dim, Scope, dim, largest_of, product, 
 from axiomjit.symbolic.index_ranges import IndexRanges
 
 MAX_CELLS: Final = 64
-"""Most elements of a temporary that is put into scratch memory of the kernel."""
+"""The largest number of elements of a temporary that is put into scratch memory of the kernel."""
 MOST_ELEMENTS: Final = 2**16
-"""The most elements that a trip of a serial kernel computes at once. A larger trip calls kernels:
-threads share the work of each kernel, and Ctrl-C is heard between kernels."""
+"""The largest number of elements that one operation in a trip of a serial kernel computes. If an
+operation computes more, the trip calls separate kernels: threads share the work of each kernel, and
+Ctrl-C is noticed between kernels.
+"""
 MIN_VECTOR_PRODUCT: Final = 2**16
-"""Fewest multiplications in a product of a matrix and a vector for which a trip calls a library."""
+"""The smallest number of multiplications in a product of a matrix and a vector for which a trip
+calls a library.
+"""
 PASSES: Final[tuple[Callable[[Any, Context], Any], ...]] = (
     *(compose_views, order_contractions, simplify_algebra, save_versions),
     *(lower_to_views, lower_to_loops, fuse_loops, order_loops),
@@ -62,7 +66,8 @@ def lower_regions(program: LoopProgram, context: Context) -> LoopProgram:
 
     The nests of a body run in order, in a serial loop or in the side of a branch. Carried numbers
     and small temporaries are cells of the kernel; other temporaries are allocated before the kernel
-    runs, in the largest size that a trip needs. A region that calls a library stays a call.
+    runs, in the largest size that a trip needs. A region whose body calls a library is not lowered
+    here, and remains a call.
 
     Needs: a legal loop program with costs.
     Gives: a legal loop program.
@@ -97,7 +102,7 @@ def _is_region(step: Nest | LibraryCall) -> TypeGuard[LibraryCall]:
 
 
 def _is_for_one_kernel(region: object, context: Context) -> bool:
-    """True if no body calls a library, joins parts, scans, or computes many elements at once."""
+    """True if no body has a library call, join or scan, or an operation on too many elements."""
     assert isinstance(region, Region)
     inner = context.replace(scope=scope_of_body(region, context.scope))
     return all(
@@ -116,12 +121,12 @@ def _is_serial(op: Op, context: Context) -> bool:
 
 
 def _is_large(op: Op, scope: Scope) -> bool:
-    """True if an op loops over more than MOST_ELEMENTS elements; views have no loop."""
+    """True if the loop of an op has more than MOST_ELEMENTS elements; views have no loop."""
     return has_loops(op) and scope.value(product(op.looped_extents)) > MOST_ELEMENTS
 
 
 def _has_large_product(body: Graph, context: Context) -> bool:
-    """True if a library multiplies matrices of a body much faster than the loops of a kernel."""
+    """True if a body has a matrix product that a library computes much faster than loops."""
     if not any(op.fold is SUM or op.primitive is PRODUCT for op in body.ops):
         return False
     body = order_contractions(compose_views(body, context), context)
@@ -135,7 +140,7 @@ def _has_large_product(body: Graph, context: Context) -> bool:
 
 
 class _Memory(Record):
-    """A part of a storage as the operand of a body: its first element and its strides."""
+    """The part of a storage that is an operand of a body: the part's first element and strides."""
 
     storage: Storage
     offset: Dim

@@ -44,8 +44,8 @@ from axiomjit.symbolic.index_maps import Affine, IndexMap, apply_map, fixed, ite
 def lower_to_loops(program: ViewProgram, context: Context) -> LoopProgram:
     """Turn each stored definition into a nest, or into a library call.
 
-    Map loops are outside in the order of the result, fold loops inside in the listed order. An
-    r-tensor becomes a scalar for each index at which it is read.
+    Map loops are outside, in the order of the result's dimensions; fold loops are inside, in the
+    order of the fold's dimensions. An r-tensor becomes a scalar for each index at which it is read.
 
     Needs: a legal view program.
     Gives: a legal loop program with one step per stored definition.
@@ -110,7 +110,7 @@ class _Emitter:
         return definition if is_scan else None
 
     def step(self, definition: Definition, place: IndexMap, body: list[Stmt]) -> State:
-        """The state of a fold after the element at a place is combined into the state."""
+        """Write statements that combine an element into the state of a fold; return the state."""
         fold = definition.fold
         assert isinstance(fold, UfuncFold | StateFold)
         state = State(Name("s", self.states), fold, fold.state_dtype(definition.dtype))
@@ -147,7 +147,7 @@ class _Emitter:
     ) -> tuple[Stmt, ...]:
         """Loops around a body, the first iterator outermost, without loops of one iteration.
 
-        A fold always has a loop, since the element is computed inside a fold loop. Two iterations
+        A fold always has a loop, because its element is computed inside that loop. Two iterations
         of an `ordered` loop may write the same element.
         """
         inner = body
@@ -159,7 +159,7 @@ class _Emitter:
         return body
 
     def place(self, k: int) -> Affine:
-        """The index of an iterator; 0 if the iterator has only one value."""
+        """The index function of an iterator; 0 if the iterator has only one value."""
         return fixed(0) if self.extents[k].constant == 1 else iterator(k)
 
     def define(self, definition: Definition, place: IndexMap, body: list[Stmt]) -> str:
@@ -212,18 +212,18 @@ class _Emitter:
         return name
 
     def gather(self, definition: Definition, place: IndexMap, body: list[Stmt]) -> str:
-        """The value of a gather: the element of its first operand at the other operands' values."""
+        """The value of a gather: the first operand's element at the positions in the others."""
         at = self.positions(definition, place, body)
         return self.read(definition.operands[0], (*place, *at), body)
 
     def positions(self, definition: Definition, place: IndexMap, body: list[Stmt]) -> IndexMap:
-        """The values of the operands after the first one, as index functions."""
+        """Index functions with the values of all operands except the first one."""
         count = len(definition.extents) - definition.rank
         operands = definition.operands[1:] if count else ()
         return tuple(_value(self.read(operand, place, body)) for operand in operands)
 
     def select(self, definition: Definition, place: IndexMap, body: list[Stmt]) -> str:
-        """The value of a join: each operand is read only in its region."""
+        """The value of a join; each operand is read only in the part that it fills."""
         parts: list[Part] = []
         for operand, region in zip(definition.operands, definition.regions, strict=True):
             inner = self.open_body()
@@ -311,7 +311,7 @@ def _named(function: Affine) -> Index:
 
 
 def _library_call(definition: Definition) -> LibraryCall:
-    """The library call of a definition; operand views have a dimension per own iterator."""
+    """The library call of a definition; each operand has a dimension per iterator of its own."""
     library = definition.library
     assert library is not None
     assert definition.storage is not None

@@ -19,11 +19,10 @@ from axiomjit.symbolic.index_maps import stride_size
 def order_loops(program: LoopProgram, context: Context) -> LoopProgram:
     """Permute the loops of each chain so that memory is walked in small steps.
 
-    A chain is a perfect nest of loops of one kind. The innermost loop is the loop with the fewest
-    accesses of large stride; if several loops have equally few, it is the loop with the most
-    accesses of unit stride (stores count more than loads). The other loops are sorted by descending
-    stride; loops with equal strides keep their order. Loops of a noncommutative fold keep their
-    order.
+    A chain is a perfect nest of loops of one kind. The loop with the fewest accesses of large
+    stride becomes the innermost loop; among loops with equally few, the loop with the most accesses
+    of unit stride (stores count more than loads). The other loops are sorted by descending stride;
+    loops with equal strides keep their order. Loops of a noncommutative fold keep their order.
 
     Needs: a legal loop program whose loops have no blocks.
     Gives: a legal loop program.

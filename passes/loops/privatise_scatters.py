@@ -32,19 +32,23 @@ from axiomjit.symbolic.dims import Dim, bound, dim, product, smaller
 from axiomjit.views.descriptions import row_major_strides
 
 MIN_POSITIONS: Final = 1 << 19
-"""Fewest positions of a scatter that is privatised; with fewer, one thread is about as fast."""
+"""The smallest number of positions of a scatter that is privatised; with fewer, one thread is about
+as fast.
+"""
 BLOCKS: Final = 16
-"""The number of blocks of positions, each with a copy of the target; it limits the threads."""
+"""The number of blocks of positions, each with a copy of the target, and so the largest number of
+threads that help.
+"""
 MIN_POSITIONS_PER_CELL: Final = 8
-"""Fewest positions per element in all copies together."""
+"""The smallest number of positions per element of all copies together."""
 MAX_COPY_BYTES: Final = 1 << 20
-"""Most bytes of the copies of one block, which stay in a core's own cache."""
+"""The largest number of bytes of the copies of one block, which stay in a core's own cache."""
 PADDING: Final = 128
-"""Bytes between copies, so that two threads never write into the same cache line."""
+"""The number of bytes between copies, so that two threads never write into the same cache line."""
 
 
 class Rule(Record):
-    """How values are combined in a copy, and copies with the target, for some kinds of dtypes.
+    """The operations that combine values in a copy and copies with the target, for kinds of dtypes.
 
     A copy begins with `neutral` elements of its dtype. The result must be the same for every order
     of the values, so sums and products of floats have no rule.
@@ -73,7 +77,7 @@ RULES: Final = {
     "bitwise_or": Rule("biu", lambda _: 0, "bitwise_or"),
     "bitwise_xor": Rule("biu", lambda _: 0, "bitwise_xor"),
 }
-"""For the name of the primitive with which a scatter combines, the rule."""
+"""The rule of each primitive with which a scatter may combine values, by its name."""
 
 
 def privatise_scatters(program: LoopProgram, context: Context) -> LoopProgram:
@@ -82,13 +86,13 @@ def privatise_scatters(program: LoopProgram, context: Context) -> LoopProgram:
     The units of the variant are blocks of positions. Each unit fills a copy of the target with the
     neutral element and scatters into the copy; the combine part combines the copies with the
     target. A single thread runs the scatter itself, which needs no copies; the variant runs only if
-    several threads share the work. The scatter and the variant give the same bits, since only
-    operations whose result does not depend on the order have a variant: for floats only minimum and
-    maximum.
+    several threads share the work. The scatter and the variant give the same bits, because an
+    operation has a variant only if its result does not depend on the order of values: for floats,
+    only minimum and maximum.
 
-    Comparing the number of positions and the size of the target records guards in the scope. A
-    data-dependent length of the target (for example, of counts) is checked when the length is
-    known.
+    Comparing the number of positions and the size of the target records guards in the scope. If the
+    target has a data-dependent length (as the result of `bincount`), the comparison is done in the
+    running program, when the length is known.
 
     Needs: nests with their costs.
     Gives: a legal loop program.
@@ -113,7 +117,7 @@ def privatise_scatters(program: LoopProgram, context: Context) -> LoopProgram:
 
 
 def _scatter_in(nest: Nest, numbers: dict[str, DType]) -> _Scatter | None:
-    """The scatter in a nest, if privatising pays; `numbers` are the dtypes of numbers by name."""
+    """The scatter of a nest, if copies may pay, else None; `numbers` has the dtypes of numbers."""
     loop = nest.body[0]
     if nest.partials or len(nest.body) > 1 or not isinstance(loop, For) or loop.kind != "scatter":
         return None
@@ -128,7 +132,7 @@ def _scatter_in(nest: Nest, numbers: dict[str, DType]) -> _Scatter | None:
 
 
 def _has_rule(store: Store, dtype: DType) -> bool:
-    """True if a rule combines values of a dtype with dense memory of the same dtype."""
+    """True if a rule combines values of a dtype, and the memory is dense and has this dtype."""
     rule = None if store.combine is None else RULES.get(store.combine.name)
     buffer = store.buffer
     if rule is None or dtype != buffer.dtype or dtype.kind not in rule.kinds:
@@ -151,7 +155,7 @@ class _Scatter(Record):
 
     @property
     def margins(self) -> tuple[Dim, ...]:
-        """Numbers that are 0 or more if there are many positions, many iterations and small copies.
+        """Numbers that are all 0 or more if positions and iterations are many, and copies small.
 
         If there are many iterations, no block is empty.
         """
@@ -188,7 +192,8 @@ class _Scatter(Record):
             if not isinstance(stmt, Store):
                 return (stmt,)
             copy, index = of_block[stmt], stmt.index
-            # First, so that LLVM adds it to the address of the memory once, before the loop.
+            # The term of the copy comes first, so that LLVM adds it to the address of the memory
+            # once, before the loop.
             terms = ((blocks.iterator, _pitch(stmt)), *index.terms)
             return (stmt.replace(buffer=copy, index=index.replace(terms=terms)),)
 

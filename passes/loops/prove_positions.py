@@ -1,4 +1,4 @@
-"""LoopProgram -> LoopProgram: positions that a loop reads are checked all at once, before it."""
+"""LoopProgram -> LoopProgram: all positions that a loop reads are checked before the loop."""
 
 from __future__ import annotations
 
@@ -35,18 +35,22 @@ from axiomjit.passes.ir.view_ir import POSITIONS, ArrayRole, Storage
 from axiomjit.symbolic.dims import INDEX, Dim, dim, symbols_in
 
 LEAST_TRIPS: Final = 64
-"""Fewest trips, in the traced call, of a loop before which positions are checked."""
+"""The smallest number of trips, in the traced call, of a loop before which positions are
+checked.
+"""
 MAX_STATEMENTS: Final = 80
-"""The most statements of a loop before which positions are checked: the loop is compiled twice."""
+"""The largest number of statements of a loop before which positions are checked: the loop is
+compiled twice.
+"""
 AND, AT_LEAST, BELOW = (PRIMITIVES[name] for name in ("logical_and", "greater_equal", "less"))
 
 
 def prove_positions(program: LoopProgram, context: Context) -> LoopProgram:
-    """Check all positions in an array before the loop if the loop does not write the array.
+    """Check all positions that a loop reads from an array before the loop, if it only reads them.
 
-    An additional loop looks at all positions. If no position is negative or beyond the end of the
-    array, the loop runs without checks and without wrapping positions. If a position fails, the
-    loop runs as before.
+    An additional loop compares all positions with the ends of the indexed array. If no position is
+    negative or beyond the end of the array, the loop runs without checks and without wrapping
+    positions. If a check fails, the loop runs with checks, as before this pass.
 
     Needs: a legal loop program with lowered regions.
     Gives: a legal loop program.
@@ -63,7 +67,7 @@ def prove_positions(program: LoopProgram, context: Context) -> LoopProgram:
 
 
 class Check(Record):
-    """A computed position with its check: `truth` says that the position is within the array.
+    """A computed position with its check; `truth` is the name of the check's outcome.
 
     `place` is the position from the start of the array, or 0 if the position is not within the
     array.
@@ -78,7 +82,7 @@ class Check(Record):
 
 
 class _Proving:
-    """The nests of a program while checks are moved before their loops."""
+    """The pass's work on the nests of one program."""
 
     def __init__(self, program: LoopProgram, context: Context) -> None:
         self.scope = context.scope
@@ -95,7 +99,7 @@ class _Proving:
         return nest.replace(body=body, tiles=(*nest.tiles, *self.cells))
 
     def body(self, body: Sequence[Stmt]) -> tuple[Stmt, ...]:
-        """The statements; before each loop with positions stands a loop that looks at them."""
+        """The statements; before each loop with positions, a new loop checks the positions."""
         found: list[Stmt] = []
         for stmt in body:
             if isinstance(stmt, When):
@@ -111,7 +115,7 @@ class _Proving:
         return tuple(found)
 
     def checks(self, loop: For) -> list[Check]:
-        """The checks in a loop whose positions are known before the loop."""
+        """The checks in a loop of the positions that are known before the loop."""
         every = walk(loop.body)
         if loop.kind != "serial" or len(every) > MAX_STATEMENTS or not self.is_long(loop.extent):
             return []
@@ -129,7 +133,7 @@ class _Proving:
         return self.scope.value(trips) >= LEAST_TRIPS
 
     def check(self, place: Let, body: tuple[Stmt, ...], lets: Mapping[str, Let]) -> Check | None:
-        """The check of a position that a statement gives; None if the statement gives none."""
+        """The check of the position that a statement computes; None if it computes no position."""
         if place.primitive is not WHERE:
             return None
         truth, wrapped, zero = place.operands
@@ -160,7 +164,7 @@ class _Proving:
         return isinstance(origin, Scalar) and bool(origin.value == 0)
 
     def versions(self, loop: For, checks: Sequence[Check]) -> tuple[Stmt, ...]:
-        """Statements that look at all positions, and a branch between both versions of the loop."""
+        """Statements that check all positions, and a branch between both versions of the loop."""
         cell = Storage(f"y{len(self.cells)}", ArrayRole.CELLS, BOOL, (dim(1),), (dim(1),))
         self.cells.append(cell)
         first = Index(dim(0), ())
@@ -195,7 +199,7 @@ def _name(stmt: Stmt) -> str:
 
 
 def _is_known(statements: Sequence[Stmt], stored: set[Storage]) -> bool:
-    """True if statements read memory, and the loop writes none of this memory."""
+    """True if statements read memory, and none of it in the storages that the loop writes."""
     if not all(isinstance(s, Let | Load) for s in statements):
         return False
     loads = [s.buffer for s in statements if isinstance(s, Load) and s.buffer is not POSITIONS]

@@ -1,4 +1,4 @@
-"""LoopProgram -> LoopProgram: a result takes the place of the last temporary that it is made of."""
+"""LoopProgram -> LoopProgram: a temporary is stored in the memory of the value made from it."""
 
 from __future__ import annotations
 
@@ -25,11 +25,12 @@ Steps = Sequence[Nest | LibraryCall]
 
 
 def reuse_storages(program: LoopProgram, context: Context) -> LoopProgram:
-    """Store a temporary where a nest, its last reader, stores what it computes of each element.
+    """Store a temporary in the storage that its last reader, a nest, writes element by element.
 
-    The nest loads and stores the same element in each iteration, so that no other iteration finds
-    it overwritten. Both storages have equal shapes, strides and dtypes; the nest is the only step
-    that writes the second one. Results of functions of NumPy, which allocate them, stay.
+    In each iteration, the nest loads an element of the temporary and stores the element at the same
+    place, so no other iteration finds an element overwritten that it needs. The temporary and the
+    other storage have equal shapes, strides and dtypes, and only this nest writes the other
+    storage. A result that a function of NumPy allocates keeps its own storage.
 
     Needs: a legal loop program whose loops have no blocks.
     Gives: a legal loop program with fewer temporaries.
@@ -74,7 +75,7 @@ def _is_fixed(step: Nest | LibraryCall, storage: Storage) -> bool:
 
 
 def _stored_over(nest: Nest, old: Storage) -> Iterator[Storage]:
-    """The storages that a nest writes only where, in the same iteration, it has read `old`."""
+    """The storages that a nest writes only at places where the same iteration has read `old`."""
     accesses = [*_accesses(nest.body, ())]
     loads = [(stmt, loops) for stmt, loops in accesses if stmt.buffer is old]
     if any(isinstance(stmt, Store) or not _is_own(stmt.index, loops) for stmt, loops in loads):
@@ -110,7 +111,7 @@ def _accesses(
 
 
 def _is_own(index: Index, loops: Sequence[str]) -> bool:
-    """True if the index depends on each loop, as that of a store which writes no element twice."""
+    """True if an index depends on the iterator of each loop, and on no other value."""
     return not index.gathered and {name for name, _ in index.terms} == set(loops)
 
 

@@ -43,32 +43,33 @@ from axiomjit.symbolic.data_dependent import HeuristicScope
 from axiomjit.symbolic.dims import Dim, bound, dim
 
 BLOCK: Final = 256
-"""Elements of a block: enough that the step from block to block is cheap, few enough that searching
-one block is short compared with a row.
+"""The number of elements of a block: large enough that going from block to block is cheap, and
+small enough that searching one block is short compared with a row.
 """
 PREFETCH_BYTES: Final = 2048
-"""Bytes between a load and its prefetch; while a block is searched, the processor itself prefetches
-no later loads.
+"""The number of bytes between a load and its prefetch. While a block is searched, the processor
+does not prefetch later elements by itself.
 """
 POSITION_DTYPE: Final = np.dtype(np.int32)
 """The dtype of positions in a block."""
 MAX_TILE: Final = 1024
-"""Most elements of a block that is kept in a tile."""
+"""The largest number of elements of a block that is kept in a tile."""
 MIN_ITERATIONS: Final = 64
-"""Fewest iterations of a loop that this pass changes."""
+"""The smallest number of iterations of a loop that this pass changes."""
 
 
 def search_blocks(program: LoopProgram, context: Context) -> LoopProgram:
-    """Fold extremes alone, block by block, and search the block of the extreme for its position.
+    """Fold only the extremes, block by block, and search the extreme's block for its position.
 
-    The state of an extreme and its position depends on the previous iteration by a comparison and
-    two selections, so that the code is scalar. With this pass, the innermost loop is vector code
-    that folds the elements of a block; the extreme of the block is then one element of the fold,
-    with the number of the block as position. At the end, the elements of the block with the extreme
-    are computed again, and the first element that equals the extreme has the position. Elements
-    that depend on earlier iterations are stored in a tile, and each block is searched in the tile
-    before the next block is computed. Loops whose elements are overwritten, lanes of tiles, and
-    short loops are not changed. Comparing the length of a loop records a guard in the scope.
+    Folding an extreme together with its position takes a comparison and two selections, each of
+    which depends on the previous iteration, so the code would be scalar. With this pass, the
+    innermost loop is vector code that folds the elements of a block; the extreme of the block is
+    then one element of the fold, with the number of the block as position. At the end, the elements
+    of the block with the extreme are computed again, and the first element that equals the extreme
+    has the position. If elements depend on earlier iterations, they are stored in a tile, which is
+    searched before the next block is computed. The pass does not change short loops, loops whose
+    elements are overwritten, and states with lanes. Comparing the length of a loop records a guard
+    in the scope.
 
     Needs: blocked nests.
     Gives: a legal loop program.
@@ -106,7 +107,7 @@ def _searched(loop: For, tiles: list[Storage], numbers: Iterator[int]) -> tuple[
 def _searched_at_once(
     loop: For, searches: Sequence[_Search], tiles: list[Storage]
 ) -> tuple[Stmt, ...]:
-    """The loop over a block, which stores its elements in tiles, and loops over the tiles."""
+    """A loop over a block that stores its elements in tiles, and loops that search the tiles."""
     assert loop.block is not None
     here, size = cell(loop.iterator, loop.block), dim(loop.block.size)
     own = {search.block for search in searches}
@@ -129,7 +130,7 @@ def _searched_at_once(
 
 
 def _searched_at_end(loop: For, searches: Sequence[_Search]) -> tuple[Stmt, ...]:
-    """Loops over blocks, and a search of the winning block for each position."""
+    """Loops over blocks, and for each position a search of the block that has the extreme."""
     body = rewrite_body(_without_places(loop.body, searches), lambda s: (_with_prefetch(s, loop),))
     plain = loop.replace(body=body)
     blocks, inside = f"{loop.iterator}r", loop.block
@@ -151,7 +152,7 @@ def _searched_at_end(loop: For, searches: Sequence[_Search]) -> tuple[Stmt, ...]
 
 
 def _with_prefetch(stmt: Stmt, loop: For) -> Stmt:
-    """A statement; a load with unit stride also prefetches data that is needed after the search."""
+    """The statement; a load with unit stride also prefetches data for the time after the search."""
     if not isinstance(stmt, Load) or stmt.buffer is POSITIONS:
         return stmt
     if dict(stmt.index.terms).get(loop.iterator, dim(0)).constant != 1:
@@ -160,7 +161,7 @@ def _with_prefetch(stmt: Stmt, loop: For) -> Stmt:
 
 
 def _is_cut(loop: For) -> bool:
-    """True if this pass may cut a loop into blocks: the loop has no block, or a larger multiple."""
+    """True if this pass may cut a loop: it has no block, or its block is a multiple of BLOCK."""
     if loop.block is None:
         return True
     size = dim(loop.block.size).constant
@@ -172,12 +173,12 @@ def _is_tiled(loop: For) -> bool:
     if loop.block is None or loop.block.unroll > 1 or loop.span is not None or loop.at is not None:
         return False
     size = dim(loop.block.size).constant
-    parts = any(isinstance(s, Select) for s in loop.body)  # such loops are split
+    parts = any(isinstance(s, Select) for s in loop.body)  # loops with selects are split
     return not parts and size is not None and size <= MAX_TILE
 
 
 def _searches(loop: For, numbers: Iterator[int]) -> list[_Search]:
-    """The searches for the positions that a loop folds; empty if one of them is impossible."""
+    """The searches for the positions that a loop folds; empty if some search is impossible."""
     made = {s.name: s for s in loop.body if isinstance(s, Defining)}
     written = {s.buffer for s in loop.body if isinstance(s, Store)}
     searches = []
@@ -202,7 +203,7 @@ def _searches(loop: For, numbers: Iterator[int]) -> list[_Search]:
 
 
 def _without_places(body: tuple[Stmt, ...], searches: Sequence[_Search]) -> tuple[Stmt, ...]:
-    """The statements; folds of extremes replace the folds of extremes with positions."""
+    """The statements, with folds of extremes alone in place of folds of extremes with positions."""
     folds = {search.fold: search for search in searches}
     result: list[Stmt] = []
     for stmt in body:

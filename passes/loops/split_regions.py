@@ -26,9 +26,9 @@ from axiomjit.symbolic.dims import Dim, bound, current_scope, dim
 def split_regions(program: LoopProgram, context: Context) -> LoopProgram:
     """Split each loop into ranges in which each select has a single part.
 
-    Inner loops then have no conditions when they read a padded or concatenated operand through its
-    selection (ngraph tensors: complex views). Comparing the bounds of ranges, with the lengths of
-    this call, records guards in the scope.
+    Inner loops that read a padded or concatenated operand by a select then have no conditions
+    (ngraph tensors: complex views). Comparing the bounds of ranges, with the lengths of this call,
+    records guards in the scope.
 
     Needs: a legal loop program whose loops have no spans.
     Gives: a legal loop program without selects.
@@ -53,7 +53,7 @@ def _without_selects(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
 def _decide_bounds(
     body: tuple[Stmt, ...], verdict: Callable[[Bound], bool | None]
 ) -> tuple[Stmt, ...]:
-    """In selects, drop bounds with the `verdict` True, and parts that have a bound with False."""
+    """In selects, drop bounds with verdict True, and parts that have a bound with verdict False."""
 
     def rule(stmt: Stmt) -> tuple[Stmt, ...]:
         if not isinstance(stmt, Select):
@@ -102,7 +102,7 @@ def _cut(loop: For) -> list[For]:
 
 
 def _reached(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-    """The statements without conditions that never hold, since they guard an empty select."""
+    """The statements without branches that read a select without parts, and so never run."""
 
     def rule(stmt: Stmt) -> tuple[Stmt, ...]:
         if isinstance(stmt, If):
@@ -113,12 +113,12 @@ def _reached(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
 
 
 def _is_outside_regions(body: tuple[Stmt, ...]) -> bool:
-    """True if the statements read a join outside all of its regions: these statements never run."""
+    """True if the statements read a select without parts, so that they never run."""
     return any(isinstance(stmt, Select) and not stmt.parts for stmt in walk(body))
 
 
 def _in_order(places: list[Dim], extent: Dim) -> tuple[list[Dim], dict[Dim, int]]:
-    """The places within [0, extent] and both ends, sorted by their values now, and all ranks."""
+    """The places within [0, extent], sorted by their values in this call, and all places' ranks."""
     first = dim(0)
     ranks: dict[Dim, int] = {}
     inner: dict[Dim, None] = {}

@@ -38,9 +38,11 @@ from axiomjit.symbolic.data_dependent import HeuristicScope
 from axiomjit.symbolic.dims import bound, dim
 
 MIN_ELEMENTS: Final = 1 << 18
-"""Fewest elements of a scan that is split; with fewer, one thread is about as fast."""
+"""The smallest number of elements of a scan that is split; with fewer, one thread is about as
+fast.
+"""
 MIN_UNSPLIT_ROWS: Final = 64
-"""The number of rows from which scans are not split, since threads then take whole rows."""
+"""The smallest number of rows with which scans are not split, because threads take whole rows."""
 
 
 def split_scans(program: LoopProgram, context: Context) -> LoopProgram:
@@ -49,9 +51,10 @@ def split_scans(program: LoopProgram, context: Context) -> LoopProgram:
     A block of a scan needs the state at the end of the previous block. The prepass folds each block
     separately, and the combine part of the prepass combines these states block after block. Threads
     share the prepass and the scan, but not the combine part. The scan becomes a loop over blocks
-    that loads the state before a block and stores the state after it. So one thread may run the
-    blocks in order without the prepass, which runs only if threads share the blocks of a row. Both
-    ways combine the same states in the same order: results have the same bits.
+    that loads the state before a block and stores the state after it. So one thread can run the
+    blocks in order without the prepass. The prepass runs only if threads share the blocks of a row.
+    With and without the prepass, the same states are combined in the same order, so results have
+    the same bits.
 
     Scans that depend on other states, and scans in a nest with other folds, are not changed.
     Comparisons of lengths record guards in the scope.
@@ -104,7 +107,7 @@ def _scan_in(nest: Nest, known: frozenset[str]) -> _Scan | None:
 
 
 class _Scan(Record):
-    """A scan: loops over rows, over blocks, and within a block; each state with its block's state.
+    """A scan: its loops over rows, blocks and elements, and its states with the states of blocks.
 
     `known` are the names of scalars that are computed outside the nest.
     """
@@ -124,7 +127,7 @@ class _Scan(Record):
 
     @property
     def is_plain(self) -> bool:
-        """True if all states are read after each element, and no state depends on another state."""
+        """True if each state is read after each element, and no state depends on another one."""
         folded = {s.state for s in walk((self.blocks,)) if isinstance(s, Fold)}
         taken = {s.state for s in walk((self.within,)) if isinstance(s, ReadState) and s.including}
         return (
@@ -135,7 +138,7 @@ class _Scan(Record):
 
     @property
     def is_long(self) -> bool:
-        """True if splitting pays for the current lengths; a loop over tiles has one iteration."""
+        """True if splitting pays for the current lengths; loops over tiles need one iteration."""
         if self.within.extent < MIN_ELEMENTS:
             return False
         if not self.loops:
@@ -145,7 +148,7 @@ class _Scan(Record):
 
     @property
     def is_sequential(self) -> bool:
-        """True if each iteration of a fold depends on the previous one: it is as slow as the scan.
+        """True if each iteration of a fold waits for the previous one, as in the scan itself.
 
         The result is False for integers and extremes, which are folded in vectors.
         """
@@ -172,13 +175,13 @@ class _Scan(Record):
         )
 
     def _place(self, before: int = 0) -> Index:
-        """The index in partials of this block, or of the block `before` blocks earlier."""
+        """The index, in partials, of this block or of the block `before` blocks earlier."""
         rows = self.rows()
         terms = ((self.blocks.iterator, all_steps(rows)), *row_major_terms(rows))
         return Index(all_steps(rows) * -before, terms)
 
     def _in_lanes(self, body: Sequence[Stmt]) -> tuple[Stmt, ...]:
-        """The statements in a loop over the lanes; if there are no lanes, the statements."""
+        """The statements inside a loop over the lanes; without lanes, the statements alone."""
         lanes = self.lanes
         return tuple(body) if lanes is None else (lanes.replace(body=tuple(body)),)
 
@@ -194,7 +197,7 @@ class _Scan(Record):
     def _loaded(
         self, states: Sequence[State], partials: Sequence[Storage], before: int
     ) -> Iterator[Stmt]:
-        """Combine the stored states of this block into the states of the loops.
+        """Combine the stored states of this block into the states that the loops fold.
 
         If `before` is not 0, set the states to the states that the block `before` blocks earlier
         has stored.
@@ -206,7 +209,7 @@ class _Scan(Record):
             yield Fold(state, names, kept=bool(before))
 
     def folded(self) -> tuple[Stmt, ...] | None:
-        """The statements and folds of the loop within a block; None if they need other states."""
+        """The folds in a block, and the statements they need; None if other values are needed."""
         wanted: set[str] = set()
         found = _needed((self.within,), {state for _, state in self.states}, wanted)
         found = rewrite_body(found, _read_after)

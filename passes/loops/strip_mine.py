@@ -35,27 +35,31 @@ from axiomjit.symbolic.data_dependent import HeuristicScope
 from axiomjit.symbolic.dims import bound, dim
 
 STRIP: Final = 512
-"""Iterations of a strip: enough that entering a vector loop is cheap, few enough that data read
-twice stays in the first-level cache.
+"""The number of iterations of a strip: large enough that entering a vector loop is cheap, and small
+enough that data which is read twice stays in the first-level cache.
 """
 MIN_STRIP: Final = 64
-"""Fewest iterations of a strip; for fewer, entering the loops costs too much."""
+"""The smallest number of iterations of a strip; with fewer, entering the loops costs too much."""
 MAX_WHOLE_BLOCK: Final = 1024
-"""Most iterations of a block that is its own strip."""
+"""The largest number of iterations of a block that is one strip as a whole."""
 MAX_TILE_BYTES: Final = 16_384
-"""Most bytes of all tiles of a loop; tiles and the data of the loop share the first-level cache."""
+"""The largest number of bytes of all tiles of a loop; tiles and the data of the loop share the
+first-level cache.
+"""
 MIN_ITERATIONS: Final = 32
-"""Fewest iterations of a loop that is split."""
+"""The smallest number of iterations of a loop that is split."""
 HIDDEN_ADDITIONS: Final = 10
-"""Additions per iteration that a processor can do during a scalar division."""
+"""The number of additions per iteration that a processor can do during a scalar division."""
 MAX_LOOPS: Final = 3
-"""Most loops into which a chain of elementary functions is cut, since each loop is compiled."""
+"""The largest number of loops into which a chain of elementary functions is cut, since each loop is
+compiled.
+"""
 CHAIN_SHARES: Final = (0.75, 0.6, 0.5, 0.44, 0.38, 0.32)
 """The candidate splits: the share of the longest chain of operations that each loop may have."""
 MAX_TIME_RATIO: Final = 0.97
-"""A split is made if it takes at most this share of the time of the unsplit loop."""
+"""The share of the unsplit loop's time that a split may take at most."""
 ENTRY_CYCLES: Final = 1.0
-"""Cycles per vector that entering and leaving one more loop takes."""
+"""The number of cycles per vector that entering and leaving one more loop takes."""
 TILE_COST: Final = 2
 """The cost of storing a value in a tile and loading it again, as a number of additions."""
 
@@ -63,15 +67,16 @@ TILE_COST: Final = 2
 def strip_mine(program: LoopProgram, context: Context) -> LoopProgram:
     """Split innermost loops that run faster as several loops.
 
-    One scalar operation, or a running fold, makes the whole loop scalar code. Elementary functions
-    in sequence are long chains of dependent instructions, so long that a processor cannot start the
-    next iteration before the chain ends. Such a loop is cut into strips, and a strip runs as
-    several loops in turn: vector code, scalar operations, vector code; or the parts of each chain
-    in sequence, if `estimate_time` says that this is faster. Values that a later loop needs are
-    stored in tiles, with a cell per iteration of the strip, unless loading or computing these
-    values again is cheaper. A loop over a short block is its own strip. A loop is not changed if it
-    runs over part of its extent, loads from a buffer into which it stores, or stores or folds twice
-    into one place. Comparing the length of a loop records a guard in the scope.
+    LLVM makes the whole loop scalar code if it has one scalar operation or a running fold. Several
+    elementary functions in sequence form a chain of dependent instructions so long that a processor
+    cannot start the next iteration before the chain ends. A loop with one of these problems is cut
+    into strips, and a strip runs as several loops in turn: vector code, scalar operations, vector
+    code; or the parts of each chain in sequence, if `estimate_time` says that this is faster.
+    Values that a later loop needs are stored in tiles, with a cell per iteration of the strip,
+    unless loading or computing these values again is cheaper. A loop over a short block is not cut:
+    the block is one strip. A loop is not changed if it runs over part of its extent, loads from a
+    buffer into which it stores, or stores or folds twice into one place. Comparing the length of a
+    loop records a guard in the scope.
 
     Needs: blocked nests.
     Gives: a legal loop program.
@@ -173,7 +178,7 @@ def _lets(loop: For) -> list[Let]:
 
 
 def _is_scalar(let: Let, target: ChosenTarget) -> bool:
-    """True if the operation makes its loop scalar code on the target."""
+    """True if an operation makes the loop around it scalar code on the target."""
     return bool(let.primitive.scalar) and let.primitive.is_scalar(code(let.dtype), target.record)
 
 
@@ -183,7 +188,7 @@ def _is_function(let: Let) -> bool:
 
 
 def _strip(loop: For, bytes_per_step: int) -> int | None:
-    """The iterations of a strip; None if impossible. Lanes and tiles need the whole block."""
+    """The iterations of a strip, a whole block for lanes and tiles; None if a cut is impossible."""
     block = None if loop.block is None else dim(loop.block.size).constant
     if loop.block is not None and loop.block.unroll > 1:
         return None
@@ -203,11 +208,11 @@ def _strip(loop: For, bytes_per_step: int) -> int | None:
 class _Split:
     """The statements of a loop in groups that run in sequence.
 
-    Odd groups are scalar operations, each in the first group in which its operands are known. Even
-    groups are vector code; statements that no scalar operation needs are in the last group. With a
-    budget of cycles, no chain of operations in a group takes more cycles than the budget. The
-    operands of elementary functions are then also in their first possible group. `tiles` are the
-    values that a later group needs, with their dtypes.
+    Groups with odd numbers are scalar operations, each in the first group in which its operands are
+    known. Groups with even numbers are vector code; statements that no scalar operation needs are
+    in the last group. With a budget of cycles, no chain of operations in a group takes more cycles
+    than the budget. With a budget, each operand of an elementary function is also in the first
+    group that can compute it. `tiles` are the values that a later group needs, with their dtypes.
     """
 
     def __init__(self, loop: For, scalar: Set[str], budget: float) -> None:
@@ -217,7 +222,7 @@ class _Split:
         self.varying = self._varying()
         self.has_scalars = any(map(self._is_scalar, self.made))
         self.longest = 0
-        """Cycles of the longest chain of operations in a group."""
+        """The number of cycles of the longest chain of operations in a group."""
         self.level, groups = self._levels()
         self.tiles: dict[str, DType] = {}
         self.groups: list[set[Stmt]] = [set() for _ in range(groups)]
@@ -242,7 +247,7 @@ class _Split:
 
     @cached_property
     def time(self) -> float:
-        """Cycles per vector of results, without scalar operations."""
+        """The number of cycles per vector of results, without scalar operations."""
         total = 0.0
         for level in range(0, len(self.groups), 2):
             group = self.groups[level]

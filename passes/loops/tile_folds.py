@@ -26,20 +26,26 @@ from axiomjit.passes.loops.fuse_loops import MAX_SHORT
 from axiomjit.symbolic.dims import SMALL, bound
 
 LANES: Final = 512
-"""Lanes of a block, and the fewest lanes of a thread: enough for vector code."""
+"""The number of lanes of a block, and the smallest number for a thread: enough for vector code."""
 UNROLL: Final = 4
-"""Most blocks of lanes that a thread takes together, so that runs of memory are longer."""
+"""The largest number of blocks of lanes that a thread takes together, so that it reads longer
+pieces of contiguous memory.
+"""
 MAX_TILE_BYTES: Final = 16_384
-"""Most bytes of all tiles of a loop, which stay in the first-level cache."""
+"""The largest number of bytes of all tiles of a loop, which stay in the first-level cache."""
 MAX_WINDOW: Final = 16
-"""Most elements of a window for which vectors of lanes are faster than vectors of elements."""
+"""The largest number of elements of a window for which vectors of lanes are faster than vectors of
+elements.
+"""
 
 MIN_GATHERED_BYTES: Final = 4
-"""Fewest bytes of an element for which vectors load elements that are not adjacent."""
+"""The smallest number of bytes of an element for which vector loads of elements that are not
+adjacent exist.
+"""
 
 
 def tile_folds(program: LoopProgram, context: Context) -> LoopProgram:
-    """Put the innermost map loop inside the fold if only the map loop has unit stride.
+    """Put the innermost map loop inside the fold loops if only the map loop has unit stride.
 
     Folding a C-ordered matrix along its first dimension cell by cell would touch a cache line per
     element. Instead a block of `LANES` results is folded at once: the map loop is cut into blocks,
@@ -92,9 +98,9 @@ def _tiled(stmt: Stmt) -> Stmt:
 
 
 def _unroll(allocs: tuple[Alloc, ...], fold: For) -> int:
-    """The number of blocks of lanes per iteration: 1 if the loop may be split or tiles are large.
+    """The number of blocks of lanes per iteration; 1 if tiles are large or the loop may be split.
 
-    A loop is split into strips of one block (see `strip_mine`).
+    If the loop may be split, `strip_mine` later splits it into strips of one block.
     """
     lets = [s for s in walk((fold,)) if isinstance(s, Let)]
     if any(let.primitive.elementary or let.primitive.scalar for let in lets):

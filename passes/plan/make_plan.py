@@ -1,4 +1,4 @@
-"""LoopProgram -> Plan: launches of kernels with their words, memory of buffers, and results."""
+"""LoopProgram -> Plan: kernel launches with their words, allocations of buffers, and results."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ Steps = Sequence[Nest | LibraryCall]
 def make_plan(program: LoopProgram, context: Context) -> Plan:
     """Render each nest and put the steps in order.
 
-    Library calls for several results of one function with the same operands become one call.
+    Library calls for several results of one function, with the same operands, become one call.
 
     All memory is allocated before the first kernel runs, so that a failed allocation leaves nothing
     half-written. After the last reader of a temporary, its memory is released or reused by a later
@@ -113,9 +113,9 @@ def _partials(steps: Steps) -> list[Storage]:
 
 
 def _groups(steps: Steps) -> dict[int, tuple[LibraryCall, ...]]:
-    """For each library call, by its index, the later calls for other results of the same function.
+    """For the index of each library call, the later calls for other results of the same function.
 
-    A later call runs together with the first call, so the later call has no entry of its own. A
+    A later call runs together with the first call, so it is only in the entry of the first call. A
     write into an operand ends a group.
     """
     found: dict[int, tuple[LibraryCall, ...]] = {}
@@ -141,7 +141,7 @@ def _function_key(call: LibraryCall) -> object:
 
 
 def _allocated_targets(step: Nest | LibraryCall, others: Sequence[LibraryCall]) -> list[Storage]:
-    """The targets that a call of a NumPy function allocates: all if in C order, else none."""
+    """The targets that a NumPy function allocates: all, or none if one is not in C order."""
     if not isinstance(step, LibraryCall) or _function_key(step) is None:
         return []
     targets = [step.target, *(other.target for other in others)]
@@ -152,7 +152,8 @@ def _allocated_targets(step: Nest | LibraryCall, others: Sequence[LibraryCall]) 
 def _choose_steps(program: LoopProgram, context: Context) -> list[Choose | Check]:
     """The data-dependent lengths and truths, in the order in which steps compute them.
 
-    Each step has the guards from tracing and passes that can be checked after it.
+    The step of a length or truth has the guards, from tracing and passes, that can be checked once
+    its value is known.
     """
     written = _last_writes(program)
     counts = sorted(program.counts, key=lambda count: written[count.view.storage.name])
@@ -173,7 +174,7 @@ def _choose_steps(program: LoopProgram, context: Context) -> list[Choose | Check
 def _guarded(choice: DataDependent, asked: Mapping[Symbol, Mapping[Guard, None]]) -> DataDependent:
     """A data-dependent length with all guards that can be checked as soon as it is known.
 
-    A truth that other guards compare counts as a length.
+    A truth that other guards compare is treated as a length.
     """
     guards = tuple(asked[choice.symbol])
     alone = not choice.is_length and set(guards) == set(choice.guards)
@@ -188,7 +189,7 @@ def _last_writes(program: LoopProgram) -> dict[str, int]:
 
 
 def _written_early(program: LoopProgram, choices: Sequence[Choose | Check]) -> tuple[int, ...]:
-    """The positions of arguments that are written up to the last step that may fail."""
+    """The positions of arguments written by the last step that may fail, or by an earlier step."""
     written = _last_writes(program)
     asked = [written[c.count.buffer] for c in choices if c.choice.guards]
     calls = ((k, s.operation) for k, s in enumerate(program.steps) if isinstance(s, LibraryCall))
@@ -201,7 +202,8 @@ def _written_early(program: LoopProgram, choices: Sequence[Choose | Check]) -> t
 def _total(program: LoopProgram, early: Sequence[int]) -> Cost:
     """The total cost of all steps, with the memory of partial results and of saved arguments.
 
-    Only the memory of a parallel variant counts, since either it runs or the next step does.
+    Of a parallel variant, only the memory is counted: either it runs or the next step, whose
+    operations are counted.
     """
     scratch = sum((buffer.size_bytes for buffer in _partials(program.steps)), dim(0))
     pairs = zip(program.steps, program.costs, strict=True)
@@ -237,14 +239,14 @@ def _first_and_last_use(
 
 
 def _is_parallel_variant(step: Nest | LibraryCall) -> bool:
-    """True if a step is a parallel variant, which may run in place of the next step."""
+    """True if a step is a parallel variant of the next step."""
     return isinstance(step, Nest) and step.parallel_variant is not None
 
 
 def _reused_memory(
     scratch: Sequence[Storage], first: Mapping[str, int], last: Mapping[str, int]
 ) -> dict[str, str]:
-    """For each temporary that reuses memory, the dead temporary of the same size."""
+    """For each temporary that reuses memory, the earlier temporary of equal size that had it."""
     heirs: dict[str, str] = {}
     dead: dict[Dim, list[Storage]] = {}
     ends = sorted(scratch, key=lambda s: last[s.name], reverse=True)

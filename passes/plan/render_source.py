@@ -1,4 +1,4 @@
-"""Nest -> Python source of a kernel, specialised for small lengths, which plain Python can run.
+"""Nest -> Python source of a kernel, with small lengths as literals; plain Python can run it.
 
 Buffers, scalars, lengths, iterators and values are numbered by first use, so that equal nests have
 equal keys.
@@ -73,8 +73,8 @@ def render_source(nest: Nest, numbers: tuple[Number, ...], target: ChosenTarget)
 
     Extents and offsets up to 4 and strides up to 1 are literals in the source; for larger literal
     strides LLVM would emit gathers, which are slower than loads. Other lengths are words. In loops
-    of the user's program, a number of trips up to 64 is a literal, too, and so are integers. The
-    first map loop runs over the range that the caller gives.
+    of the user's program, integers and numbers of trips up to 64 are literals, too. The first map
+    loop runs over the range that the caller gives.
 
     Needs: a legal nest with one outer map loop, or without loops.
     Gives: a kernel whose text depends on the nest alone; its key also has the target's name.
@@ -211,14 +211,14 @@ class _Writer:
         return f"int64({element})" if storage is POSITIONS else f"{self.buffer(storage)}, {element}"
 
     def suffix(self, stmt: Load | Store) -> str:
-        """The suffix `_apart` if an access has a word as stride and the kernel calls functions."""
+        """The suffix `_apart` if the access has a word as stride and the kernel calls functions."""
         if not self.calls or stmt.buffer in self.scratch or stmt.buffer is POSITIONS:
             return ""
         step = dict(stmt.index.terms).get(next(reversed(self.open), ""), 0)
         return "" if self.length(step, baked=1).lstrip("-").isdigit() else "_apart"
 
     def body(self, body: tuple[Stmt, ...], depth: int, *, grid: bool) -> Iterator[str]:
-        """The lines of statements; with `grid`, the caller gives the range of their map loop."""
+        """The lines of statements; with `grid`, their map loop runs over the caller's range."""
         indent = "    " * depth
         walks = Counter(_shared_walk(stmt) for stmt in body if isinstance(stmt, For))
         bounds: dict[tuple[str, str] | None, tuple[str, ...]] = {}
@@ -264,7 +264,7 @@ class _Writer:
     def serial_loop(self, stmt: For, limits: tuple[str, ...], depth: int) -> Iterator[str]:
         """The lines of a serial loop; if the loop polls, a cancelled kernel ends between two trips.
 
-        A `Leave` also ends the loop over strips of trips.
+        A `Leave` ends both the loop over the trips of a strip and the loop over strips.
         """
         steps, left, head = stmt.poll_every, None, "    " * depth
         trips = stmt.extent.constant
@@ -291,7 +291,7 @@ class _Writer:
             yield from (f"{head}    if not {left}:", f"{head}        break")
 
     def leave(self, stmt: Leave) -> Iterator[str]:
-        """The lines of a `Leave`, which ends the loop around it and the loop over its strips."""
+        """The lines of a `Leave`, which ends the loop around it, with all strips of this loop."""
         value, left = self.value(stmt.value), self.left[-1]
         if left is not None:
             yield f"{left} = {value}"
@@ -360,7 +360,7 @@ class _Writer:
         return [first, *more]
 
     def has_element_flag(self, state: State) -> str | None:
-        """The name of the flag that a state has an element; None for a state with an identity."""
+        """The flag that is true if a state has an element; None for a state with an identity."""
         fold = state.accumulator
         counts = isinstance(fold, UfuncFold) or fold.has_identity
         return None if counts else self.named("g", state.name)
@@ -491,9 +491,10 @@ class _Writer:
 
 
 FLAGGED_EXTREMES: Final = {MAX.name: ("larger", "&", -1), MIN.name: ("smaller", "|", 0)}
-"""For a minimum or maximum of floats: a function of two numbers, a bit operator and its start.
+"""For a minimum or maximum of floats: a function of two numbers, a bit operator, and the operator's
+first operand.
 
-The operator combines the bits of all elements, which determine the sign of a zero.
+The operator combines the bits of all elements; the combined bits have the sign of a zero result.
 """
 
 RANK_FUNCTIONS: Final = {MAX.name: ("maximum", "rank_above"), MIN.name: ("minimum", "rank_below")}
@@ -511,9 +512,9 @@ def _combined_element(combine: Primitive, held: str, kind: DType, value: str, dt
 
 
 def _is_flagged(state: State) -> bool:
-    """True if a state has flags for NaN and for the signs of zeros, which its final value needs.
+    """True if a state has flags for NaN and signs of zeros, which decide its final value.
 
-    With flags, a step takes a few independent instructions, where an exact `maximum` is a chain of
+    With flags, a step takes a few independent instructions; an exact `maximum` takes a chain of
     six. The cells of a tile are independent of each other, so they use the exact function.
     """
     fold = state.accumulator
@@ -524,8 +525,8 @@ def _is_flagged(state: State) -> bool:
 def _is_ranked(state: State) -> bool:
     """True if a state holds the rank of a float, an integer, in place of the float.
 
-    Each step of a running extreme waits for the step before: comparing two integers takes two
-    cycles, comparing floats that may be NaN more than ten.
+    Each step of a running extreme waits for the previous step. Comparing two integers takes two
+    cycles, and comparing floats that may be NaN takes more than ten.
     """
     fold = state.accumulator
     plain = isinstance(fold, UfuncFold) and fold.running and state.lanes is None
@@ -561,9 +562,10 @@ def _literal(value: Any, dtype: DType) -> str:
 
 
 def _start_source(state: State) -> list[str]:
-    """The texts of a state's initial values; without identity they are never combined.
+    """The texts of a state's initial values, which are never combined if there is no identity.
 
-    The flags of an extreme start as False and without bits.
+    Of the flags of an extreme, the flag for NaN starts as False, and the bits start as the
+    operator's first operand.
     """
     fold = state.accumulator
     if isinstance(fold, StateFold):
@@ -630,7 +632,7 @@ def _is_whole(dtype: DType) -> bool:
 
 
 def _shared_walk(loop: For) -> tuple[str, str] | None:
-    """A key by which sibling loops over the same whole block share bounds; None for other loops."""
+    """A key, equal for loops over the same whole block, which share bounds; None for others."""
     whole = loop.span is None and not loop.limits
     return (loop.iterator, loop.block.outer) if loop.block and whole else None
 

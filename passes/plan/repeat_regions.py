@@ -1,4 +1,4 @@
-"""Plan -> Plan: bodies of loops and branches that no kernel runs become plans."""
+"""Plan -> Plan: the bodies of loops and branches that are not kernels become plans."""
 
 from __future__ import annotations
 
@@ -15,18 +15,20 @@ from axiomjit.symbolic.dims import Scope, product
 from axiomjit.symbolic.index_maps import identity
 
 MIN_ELEMENTS: Final = 4096
-"""The fewest elements of an array for which new memory in each trip is faster than a copy."""
+"""The smallest number of elements of an array for which new memory in each trip is faster than a
+copy.
+"""
 
 
 def repeat_regions(plan: Plan, context: Context) -> Plan:
     """Replace each call of a region by a step that repeats the plan of its body or selects a plan.
 
-    A body is lowered once for all trips: its kernels and library calls get the index as a length.
-    If a new value of an array depends on other elements of the old value, it is made in new memory,
-    which replaces the old memory in the next trip.
+    A body is lowered once for all trips; its kernels and library calls get the loop's index as a
+    length. If a new value of an array depends on other elements of the old value, it is made in new
+    memory, which replaces the old memory in the next trip.
 
     Needs: a legal plan.
-    Gives: a legal plan in which no call is of a region.
+    Gives: a legal plan without calls of regions.
     Keeps: the order of steps.
     """
     if not plan.calls_regions:
@@ -55,7 +57,7 @@ def _step(step: Step, context: Context) -> Step:
 def _plan_of_body(
     body: Graph, operands: Sequence[Window], context: Context
 ) -> tuple[Plan, tuple[int, ...]]:
-    """The plan of a loop's body, and the windows that its results replace in the next trip."""
+    """The plan of a loop's body, and the positions of operands that its results replace."""
     pairs = list(zip(body.writes, body.final_values, strict=True))
     read = {child for op in body.ops for child in op.children}
     unread = ((k, last) for k, last in pairs if last not in read)
@@ -71,7 +73,7 @@ def _plan_of_body(
 
 
 def _needs_a_copy(last: Node, scope: Scope) -> bool:
-    """True if a write replaces a large storage by a value that must be made in other memory."""
+    """True if a write replaces a large array by a value that must be computed in other memory."""
     if type(last) is not Update or not isinstance(last.operands[0], Input):
         return False
     old, value, *positions = last.operands
@@ -95,7 +97,7 @@ def _is_simple(node: Node) -> TypeGuard[Op]:
 
 
 def _reads_elsewhere(op: Op, old: Node, same: bool) -> bool:
-    """True if an op reads a storage at other positions than that of the computed element."""
+    """True if an op reads a storage at other positions than that of the element it computes."""
     for child, index in zip(op.operands, op.maps, strict=True):
         here = same and not op.regions and index == identity(op.rank)
         if child is old and not here:

@@ -1,4 +1,4 @@
-"""Passes to and over view programs: choose the memory of each value and the strides of each read.
+"""Passes that make or change view programs: memory of values, and strides of reads.
 
 `lower_to_views` gives memory to the values that `choose_storage` selects, with dimensions in the
 order that `choose_layouts` finds; other values are r-tensors, computed where they are read.

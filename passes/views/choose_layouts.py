@@ -35,7 +35,7 @@ _STEP_OF_STRIDE: Final[dict[int | None, int]] = {0: 0, 1: 1, -1: 1}
 _KEEP_ORDER: Final = (*PACKS, GATHER, SAVE)
 """Primitives whose results keep NumPy's memory order."""
 MAX_COST_RATIO: Final = 0.8
-"""Another order is chosen if the cost of loops falls to this fraction or less."""
+"""The fraction of the cost of loops to which another order must reduce it to be chosen."""
 LINE_BYTES: Final = 64
 """The number of bytes of a cache line."""
 TYPICAL_LENGTH: Final = 64
@@ -70,7 +70,7 @@ def choose_layouts(
 def _memory_orders(
     graph: Graph, layouts: Layouts
 ) -> tuple[dict[Node, Order], dict[Node, tuple[Dim, ...]]]:
-    """NumPy's memory order for the result of each op, and strides of arguments and constants."""
+    """NumPy's memory order for the results of ops, and the strides of arguments and constants."""
     orders: dict[Node, Order] = {}
     strides: dict[Node, tuple[Dim, ...]] = {}
     keys: dict[Node, tuple[StrideKey, ...]] = {}
@@ -201,7 +201,7 @@ class _LayoutChoice:
             yield _Access(op.dtype.itemsize, steps, STORE_COST)
 
     def _steps(self, node: Node, index: IndexMap, count: int) -> tuple[int | None, ...]:
-        """The stride of each iterator in a value's memory: 0 or 1 elements, None if larger."""
+        """The stride of each iterator in a value's memory: 0 or 1 elements, None for others."""
         if node in self.strides:
             strides = self.strides[node]
         elif node in self.orders:
@@ -226,9 +226,10 @@ class _Access(NamedTuple):
 
 
 def _moved_bytes(extents: Sequence[Dim], walks: Iterable[_Access]) -> float:
-    """The bytes that loops move if the cheapest loop is innermost.
+    """The number of bytes that loops move if the loop with the lowest cost is innermost.
 
-    With a step of one element whole cache lines are used; a larger step moves a line per iteration.
+    With a step of one element, all bytes of a cache line are used; a larger step moves a line per
+    iteration.
     """
     walks = list(walks)
     loops = [k for k, extent in enumerate(extents) if extent.constant != 1]

@@ -21,8 +21,9 @@ from axiomjit.symbolic.index_maps import Region, shift
 
 Part = tuple[ReadOperand, Region]
 MAX_PIECE: Final = 8
-"""The most parts of a piece of a join; up to this number the compile time per part does not
-grow."""
+"""The largest number of parts of a piece of a join; up to this number the compile time per part
+does not grow.
+"""
 
 
 def cut_joins(program: ViewProgram, context: Context) -> ViewProgram:
@@ -52,7 +53,7 @@ def cut_joins(program: ViewProgram, context: Context) -> ViewProgram:
 
 
 def _part_counts(program: ViewProgram) -> dict[str, int]:
-    """For each r-tensor, the number of parts of the loops that compute it; 1 without a join."""
+    """For each r-tensor, the number of parts in the loops that compute it; 1 if it has no join."""
     counts: dict[str, int] = {}
     for definition in program.definitions:
         if definition.storage is None:
@@ -95,7 +96,7 @@ def _pieces(definition: Definition, counts: Mapping[str, int]) -> Iterator[Defin
 def _boxes(
     definition: Definition, counts: Mapping[str, int]
 ) -> Iterator[tuple[Region, list[Part]]]:
-    """Yield boxes, each with the few consecutive operands that fill it."""
+    """Yield the boxes of the pieces of a join, each with the consecutive operands that fill it."""
     box: Region | None = None
     group: list[Part] = []
     size = 0
@@ -113,7 +114,7 @@ def _boxes(
 
 
 def _union(first: Region, second: Region) -> Region | None:
-    """The union of two boxes that are adjacent along one dimension; None for other boxes."""
+    """The union of two boxes that are adjacent along one dimension; None for two other boxes."""
     differ = [d for d, (one, other) in enumerate(zip(first, second, strict=True)) if one != other]
     if len(differ) != 1 or first[differ[0]][1] is not second[differ[0]][0]:
         return None

@@ -59,7 +59,7 @@ def lower_to_views(graph: Graph, context: Context) -> ViewProgram:
 
 
 class _Lowering:
-    """The state of one lowering: the storage, number or r-tensor of each node."""
+    """Lowers one graph; has the storage, number or r-tensor of each node that it has lowered."""
 
     def __init__(
         self, graph: Graph, layouts: Layouts, stored: Mapping[Node, Library | None]
@@ -97,7 +97,7 @@ class _Lowering:
         )
 
     def _nodes(self) -> list[Node]:
-        """All nodes, operands before users, and readers of a version before the next write."""
+        """All nodes; operands come before users, and readers of a version before the next write."""
         if any(isinstance(node, Update) for node in self.stored):
             late = lazy_import(
                 "axiomjit.passes.graph.order_writes"
@@ -224,7 +224,8 @@ class _Lowering:
 def _ordered(op: Update) -> frozenset[int]:
     """The iterators along which an update may write the same element again.
 
-    An iterator that alone indexes a dimension of the target never writes an element again.
+    If an iterator is the only one in the index of a dimension of the target, it never writes an
+    element again.
     """
     if op.looped_extents == op.extents and op.combine is None:
         return frozenset()
@@ -233,13 +234,13 @@ def _ordered(op: Update) -> frozenset[int]:
 
 
 def _parts(view: View, part: Op) -> View:
-    """The view of the real or imaginary parts of a view's elements, which alternate in memory."""
+    """The view of the real or imaginary parts of a view's elements; they alternate in memory."""
     offset = view.offset * 2 + int(part.primitive is IMAG_VIEW)
     strides = tuple(stride * 2 for stride in view.strides)
     return view.replace(offset=offset, strides=strides)
 
 
 def _view(view: View, index: IndexMap, extents: tuple[Dim, ...]) -> View:
-    """A view as an op reads it through an index map, with one stride per iterator of the op."""
+    """The view that an op reads through an index map, with one stride per iterator of the op."""
     offset, strides = strides_through(index, view.strides, len(extents), dim)
     return view.replace(shape=extents, offset=view.offset + offset, strides=strides)

@@ -1,4 +1,4 @@
-"""From kernel source to machine code in memory, with one compilation per key and process.
+"""The compiler of kernel source to machine code in memory; a process compiles each key once.
 
 - `lower_source`: kernel source to LLVM code, by the rules and names of
   - `kernel_types`, `emitters`: types and casts, emitters of LLVM code, also for complex numbers

@@ -1,17 +1,17 @@
 """Compile kernel source to machine code, with Numba and LLVM.
 
-A kernel is compiled to `i32 k(result*, exception*, words*, lo, hi)`. This is Numba's raw calling
-convention, without CPython or C wrapper, reference counting, fastmath and threads. Numba uses the
-first two pointers; a kernel does not touch them.
+A kernel is compiled to `i32 k(result*, exception*, words*, lo, hi)`. The kernel has Numba's raw
+calling convention, without CPython or C wrapper, reference counting, fastmath and threads. Numba
+uses the first two pointers; a kernel does not touch them.
 
 `lower_source` turns the source into LLVM code, with Numba's types, data models and intrinsics.
 Numba's front end (byte code, type inference, registries of functions) is not used, since the
 language of kernels does not need it. `KernelLibrary`, a subclass of Numba's code library, has LLVM
 optimise the code and write an object file, which is loaded like object files from disk.
 
-LLVM's inliner runs before loops become vector loops. Vector loops call functions for steps of
-recipes (`llvm_functions`), which the library inlines afterwards. Loops over the remaining elements
-use the forms for single numbers. Finally, loops over strips become functions.
+LLVM's inliner runs before its vectoriser. Vectorised loops call the vector forms of functions for
+steps of recipes (`llvm_functions`), and loops over the remaining elements call their scalar forms;
+the library inlines both afterwards. Finally, loops over strips become functions.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ if TYPE_CHECKING:
 
 
 class KernelLibrary(TargetLibrary):
-    """A Numba code library that runs further LLVM passes after the vectoriser."""
+    """A code library of Numba that runs additional LLVM passes after the vectoriser."""
 
     loops_apart = False
-    """True if inner loops become functions, each of which can use all registers.
+    """True if each inner loop becomes a function, which can use all registers.
 
-    LLVM moves the constants of all loops out at once, and reloads them in every step if several
-    loops together need more than there are registers.
+    Otherwise LLVM loads the constants of all loops before the first loop. If there are more
+    constants than registers, LLVM loads constants again in every step of a loop.
     """
 
     def create_ir_module(self, name: str) -> Any:
@@ -81,7 +81,7 @@ class KernelLibrary(TargetLibrary):
                 self._run("loop_extract")
 
     def _drop_kept(self) -> bool:
-        """Drop uncalled functions that were kept for the vectoriser; True if there were any."""
+        """Drop functions that were kept only for the vectoriser; True if there were any."""
         try:
             kept = self._final_module.get_global_variable(COMPILER_USED)
         except NameError:
@@ -101,7 +101,7 @@ class KernelLibrary(TargetLibrary):
 def new_library(name: str, traits: Traits, target: Target) -> Any:
     """An empty code library for a kernel with these traits, for a target.
 
-    Inner loops become functions if a unit of the kernel is a strip. In rows, which may be short, a
+    Inner loops become functions if they run over strips. In loops over rows, which may be short, a
     call would cost more time than it saves.
     """
     library = KernelLibrary(target_context(target).codegen(), name)
@@ -120,7 +120,7 @@ NAMES: dict[str, Any] = {
 }
 """The names of a kernel source, without elementary functions (see `plain_builtins.plain_names`)."""
 CHECKED_NAMES: dict[str, Any] = {**NAMES, **memory_builtins.CHECKED_NAMES}
-"""The names of a kernel source if the kernel checks each access (see `report`)."""
+"""The names of a kernel source if the kernel checks each access (see `plan_ir.Kernel`)."""
 
 TRAITS: Final = Traits()
 """The traits of a kernel without elementary functions, strips or rows."""
@@ -146,7 +146,7 @@ class CompiledKernel:
     compile_ms: float
     """The compile time in milliseconds."""
     checked: bool
-    """True if the argument block has the words of a checked kernel (see `report`)."""
+    """True if the argument block has the words of a checked kernel (see `plan_ir.Kernel`)."""
 
     def __init__(self, library: Any, symbol: str, compile_ms: float, checked: bool) -> None:
         """Wrap the function `symbol` of Numba's code library."""
@@ -179,7 +179,7 @@ def _remedy(source: str) -> str:
 
 
 def _namespace(traits: Traits, checked: bool) -> dict[str, Any]:
-    """The intrinsic of each name in a kernel source, with elementary functions if needed."""
+    """For each name in a kernel source, its intrinsic; elementary functions only if needed."""
     names = CHECKED_NAMES if checked else NAMES
     if not traits.functions:
         return names
@@ -200,7 +200,7 @@ def compile_source(
     """Compile the function `kernel(w, lo, hi)` that `source` defines.
 
     Returns:
-        The kernel, which is not loaded. Several threads may call the function; they compile one
+        The kernel, which is not loaded. Several threads may call `compile_source`; they compile one
         after the other.
 
     Raises:

@@ -1,17 +1,18 @@
-"""The elementary functions as intrinsics, which are inlined, or called as vector functions.
+"""The elementary functions as intrinsics; loops inline them, or call their vector forms.
 
 In a kernel with at most `INLINED` calls, the recipes are inlined and then vectorised, which gives
-the fastest code. For larger kernels this takes too long to compile, so their loops call scalar
-functions. The attributes of these functions name vector forms by LLVM's vector function ABI. The
-vectoriser calls the vector forms, which are compiled once per target (`library`). If a scalar call
-remains, it computes an entire vector. Both methods give the same bits.
+the fastest code. Larger kernels would take too long to compile in this way, so their loops call
+scalar functions. An attribute of each scalar function names its vector forms, by LLVM's vector
+function ABI. The vectoriser calls the vector forms, which are compiled once per target (`library`).
+A call of a scalar function that remains computes an entire vector and uses one lane of it. Inlined
+and called functions give the same bits.
 
 The arithmetic emits recipes as LLVM code, which LLVM can vectorise. Each operation of a recipe is
-one instruction. Some steps are calls of functions whose vector forms are instructions
-(`llvm_functions`). For rare numbers that vector code does not cover, a recipe calls a function of
-the number and of its usual result (`beyond`). The vector forms of this function test if any lane
-has a rare number, and only then compute the lanes one by one. With this test a loop remains vector
-code.
+one instruction, except that some steps are calls of functions whose vector forms are instructions
+(`llvm_functions`). A few numbers need another, slow recipe. For a number of this kind, a recipe
+calls a function of the number and of the result that the recipe has for other numbers (`beyond`). A
+vector form of this function tests whether any lane has a number of this kind, and only then
+computes the lanes one by one, so that the loop remains vector code.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ FLOATS = {"f4": ir.FloatType(), "f8": ir.DoubleType()}
 INTEGERS = {"f4": ir.IntType(32), "f8": ir.IntType(64)}
 INDEX = ir.IntType(32)
 USUAL_WEIGHT = 2000
-"""A branch weight for LLVM: the number of usual values per slow one."""
+"""A branch weight for LLVM: the number of usual values per value that needs the slow recipe."""
 
 
 def of_lanes(element: Any, lanes: int) -> Any:
@@ -223,7 +224,7 @@ class LlvmArithmetic(Arithmetic):
         basic: Callable[..., Lane],
         *operands: Numeric,
     ) -> Lane:
-        """Emit a step as an instruction, or as basic operations without it."""
+        """Emit a step as an instruction if the CPU has it, otherwise as basic operations."""
         if target_of(self.builder.module).vector_bytes < instruction.size:
             return basic(self, *operands)
         values = [operand.value for operand in operands]
@@ -290,7 +291,7 @@ def _beyond_bound(
         name: The name of the scalar function.
         kind: The type of a number.
         lanes: The length of the vectors; 1 for scalars.
-        bound: The largest absolute value with the usual result.
+        bound: The largest absolute value of x with the result `usual`.
         slow: A function of a builder and a number that emits the result for the number.
     """
 
@@ -331,7 +332,7 @@ def _one_by_one(builder: Any, form: Any, single: Any) -> Any:
 def _test(function: Any, builder: Any, bound: float) -> None:
     """Emit a test: the function returns its second operand unless |x| > bound in a lane.
 
-    Afterwards the builder is in the block that runs if |x| > bound in a lane.
+    After the call, the builder is in the block that runs if |x| > bound in a lane.
     """
     x, usual = function.args
     size = call_intrinsic(builder, "llvm.fabs", [x])
@@ -361,7 +362,7 @@ def _element(builder: Any, table: Any, index: Any) -> Any:
 
 
 INLINED = 6
-"""The largest number of elementary calls of a kernel up to which all are inlined.
+"""The largest number of elementary calls of a kernel for which all of them are inlined.
 
 A single remaining call costs as much as several calls, since the loop must save registers around
 it.
@@ -372,7 +373,7 @@ FunctionDefiner = Callable[[Any, str, Any, Recipe, int], Any]
 
 
 def _inlined(module: Any, name: str, kind: Any, recipe: Recipe, arity: int) -> Any:
-    """Define a function that is inlined into the loops that call it."""
+    """Define a function that LLVM inlines into the loops that call it."""
 
     def write(own: Any) -> None:
         function, builder = define(own, name, kind, arity, "alwaysinline")

@@ -3,12 +3,12 @@
 `Real` and `Bit` are values of a kernel with Python's operators, so that the code of a formula looks
 like the formula.
 
-Operations on complex numbers follow NumPy's formulas, one real part at a time. As in NumPy's packed
-loops, a product uses fused multiply-add, and an absolute value uses the ratio of the parts. A
-quotient follows Smith's formula, and the order of complex numbers is lexicographic. Where NumPy
-calls the C library (hypot, csqrt, tangents, inverse functions), these rules call it, too, except
-for functions in `elementary.complex_functions`. Powers with small integer exponents are products,
-as in NumPy; other powers call the C library.
+Operations on complex numbers follow NumPy's formulas, one real part at a time. As in NumPy's
+vectorised loops, a product uses fused multiply-add, and an absolute value uses the ratio of the
+parts. A quotient follows Smith's formula, and the order of complex numbers is lexicographic. Where
+NumPy calls the C library (hypot, csqrt, tangents, inverse functions), these rules call it, too,
+except for functions in `elementary.complex_functions`. Powers with small integer exponents are
+products, as in NumPy; other powers call the C library.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Rules = dict[str, Emitter]
 def call_function(
     builder: Any, name: str, kind: Any, args: Sequence[Any], flags: Sequence[str] = ()
 ) -> Any:
-    """Emit a call of a function by its full name; `kind` is the type of the result."""
+    """Emit a call of a function with this full name; `kind` is the type of the result."""
     module = builder.module
     function = module.globals.get(name)
     if function is None:
@@ -55,7 +55,7 @@ def method(name: str) -> Emitter:
 
 
 def hidden(builder: Any, number: Any, *attributes: str) -> Any:
-    """Return the integer such that LLVM does not know how it was computed."""
+    """Return the integer in such a way that LLVM does not know how it was computed."""
     kind = ir.FunctionType(number.type, [number.type])
     kept = builder.asm(kind, "", "=r,0", [number], side_effect=False)
     for attribute in ("nounwind", "memory(none)", *attributes):
@@ -195,7 +195,7 @@ def _to_part(rule: Callable[..., Real | Bit]) -> Emitter:
 
 
 def _each(function: Callable[..., Real]) -> Emitter:
-    """The emitter that applies a function to both parts."""
+    """The emitter that applies a function to the real and to the imaginary part of an operand."""
     return _to_number(lambda *numbers: tuple(map(function, *numbers)))
 
 
@@ -209,7 +209,7 @@ def _product(x: RealPair, y: RealPair) -> RealPair:
 
 
 def _swapped(keep: Bit, x: RealPair) -> RealPair:
-    """The parts of a number, swapped if `keep` is false."""
+    """The real and imaginary part of a number; they are swapped if `keep` is false."""
     return keep.choose(*x), keep.choose(x[1], x[0])
 
 
@@ -245,7 +245,7 @@ def _absolute(x: RealPair) -> Real:
 
 
 def _sign(x: RealPair) -> RealPair:
-    """x / |x|; for an infinite number, the direction of its infinite part."""
+    """The sign x / |x| of a complex number; if a part is infinite, the direction of this part."""
     re, im = x
     length = re.library("hypot", im)
     zero, one, nan = map(length.constant, (0.0, 1.0, float("nan")))
@@ -280,7 +280,8 @@ def _equal(x: RealPair, y: RealPair) -> Bit:
 def _extreme(sign: str, *, ignores_nan: bool = False) -> Emitter:
     """The emitter of a maximum or minimum, by a lexicographic comparison.
 
-    The result is NaN if an operand is NaN. With `ignores_nan`, the result is the other operand.
+    The result is NaN if an operand is NaN. With `ignores_nan`, the result is the other operand if
+    one operand is NaN.
     """
     compare = _ordered(sign)
 
@@ -292,7 +293,7 @@ def _extreme(sign: str, *, ignores_nan: bool = False) -> Emitter:
 
 
 def _clip(x: RealPair, low: RealPair, high: RealPair) -> RealPair:
-    """NumPy's `clip`; imaginary parts are compared only if real parts are equal."""
+    """The result of NumPy's `clip`; imaginary parts are compared only if real parts are equal."""
 
     def stays(a: RealPair, greater: RealPair, less: RealPair) -> Bit:
         same = greater[0].compare("==", less[0])
@@ -380,11 +381,11 @@ COMPLEX: dict[str, Emitter] = {
         )
     },
 }
-"""For each intrinsic, by name, the emitter for complex operands."""
+"""The emitter for complex operands of each intrinsic, by the name of the intrinsic."""
 
 
 LARGEST_POWER = 100.0
-"""The bound of integer exponents for which powers are computed as products."""
+"""The largest absolute value of an integer exponent for which a power is computed by products."""
 INT = ir.IntType(32)
 
 

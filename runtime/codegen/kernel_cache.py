@@ -1,4 +1,4 @@
-"""The cache of kernels: a kernel comes from memory, from disk, or is compiled once.
+"""The cache of kernels: a kernel is taken from memory, loaded from disk, or compiled once.
 
 A kernel and its checked form (`config.bounds`) are different kernels. A kernel is kept as long as a
 plan may run it. After that, it is kept while it is one of the last `MAX_IDLE_KERNELS` kernels that
@@ -7,7 +7,8 @@ dropped, and are loaded or compiled again when they run.
 
 With `config.background`, a thread compiles kernels while NumPy runs the calls that need them. The
 first waiting kernel starts the thread. The thread ends after the last waiting kernel, or with the
-main thread. A forked child has no such thread, so its next call requests a waiting kernel again.
+main thread. A forked child process does not have this thread, so its next call requests a waiting
+kernel again.
 
 Plans and native calls hold a kernel as a `KernelHandle`, whose machine code may be dropped and
 loaded again. A `LoadedKernel` is machine code in memory, which is called like a Python function.
@@ -86,7 +87,7 @@ class LoadedKernel:
     compile_ms: float
     """The compile time in milliseconds."""
     checked: bool
-    """True if the argument block has the words of a checked kernel (see `report`)."""
+    """True if the argument block has the words of a checked kernel (see `plan_ir.Kernel`)."""
 
     def __init__(self, code: LoadedCode, compile_ms: float, checked: bool) -> None:
         """Take loaded code, and its compile time in milliseconds."""
@@ -181,7 +182,7 @@ class KernelHandle:
         users[number] = weakref.ref(user, lambda _: users.pop(number, None))
 
     def last_use(self) -> int:
-        """The number of the last use; native uses since the last query count as a use now."""
+        """The number of the last use; native uses since the last query count as one use now."""
         users = [reference() for reference in list(self._users.values())]
         hits = {id(user): user.hits_natively[0] for user in users if user is not None}
         if any(self._hits.get(number, found) != found for number, found in hits.items()):
@@ -203,7 +204,7 @@ class KernelHandle:
 
 
 def _no_kernel() -> None:
-    """Return None, in place of a weak reference to the last dropped kernel."""
+    """Return None, as `dropped` of a handle does until its kernel is dropped for the first time."""
 
 
 def load_all(handles: Sequence[KernelHandle]) -> list[LoadedKernel]:
@@ -377,12 +378,13 @@ class KernelCache:
     def get(self, kernel: Kernel) -> LoadedKernel:
         """The loaded kernel; simultaneous requests for the same key wait for one compilation.
 
-        If a signal handler requests the kernel that its own thread is compiling, it compiles the
-        kernel, too.
+        If a signal handler requests the kernel that its own thread is compiling, the handler
+        compiles the kernel, too.
 
         Raises:
             CompileError: Numba refused the source; the next call tries again.
-            NotNowError: the kernel is not loaded, and this thread cannot load it or does not wait.
+            NotNowError: the kernel is not loaded, and this thread cannot load it or does not wait
+                for another thread.
         """
         return self.handle(kernel).get()
 
@@ -411,7 +413,7 @@ class KernelCache:
         return True
 
     def compiled(self, kernel: Kernel) -> CompiledKernel:
-        """The kernel, compiled again for its texts, with the errors of `get`."""
+        """The kernel, compiled again to get its texts; the errors are those of `get`."""
         self._require_now()
         return self._compiled(kernel, config.bounds)
 

@@ -8,9 +8,9 @@ An intrinsic is defined as in Numba: a function of the operand types returns the
 emitter, or None for types that it does not accept. Numba registers its intrinsics for type
 inference; ours are looked up among the names of a kernel, without inference.
 
-Each cast gives the result of NumPy's `astype` on x86-64. For values out of range the result is also
-NumPy's, while a plain `fptosi` would be poison. `axiomjit.runtime.codegen.plain_builtins` has the
-same casts in plain Python.
+Each cast gives the result of NumPy's `astype` on x86-64. For values out of range, too, the result
+is that of NumPy; LLVM's `fptosi` alone would give poison. `axiomjit.runtime.codegen.plain_builtins`
+has the same casts in plain Python.
 
 Casts between float16 and float32 are instructions of the target. For a cast without an instruction,
 such as float64 to float16, LLVM calls a function of `compiler-rt`, which is not linked.
@@ -44,7 +44,7 @@ from axiomjit.runtime.codegen.llvm_functions import target_of
 
 
 class HalfType(types.Type):
-    """float16, which kernels store, select and cast; Numba's type has no form on CPUs."""
+    """The type float16, which kernels store, select and cast; Numba's type is not for CPUs."""
 
     def __init__(self) -> None:
         super().__init__(name="Half")
@@ -110,7 +110,7 @@ Typed = tuple[Any, Emit] | None
 class BufferType(types.Type):
     """The type of a pointer to elements of buffer number `scope`, of `count` buffers in a kernel.
 
-    A tile has the count 0, since LLVM knows that an array on the stack aliases nothing.
+    For a tile, `count` is 0: LLVM knows that an array on the stack aliases nothing.
     """
 
     prefix = "Buffer"
@@ -122,7 +122,7 @@ class BufferType(types.Type):
 
 
 class CheckedBufferType(BufferType):
-    """The type of a buffer with its bounds: first element and end, counted from the pointer."""
+    """The type of a buffer with its bounds (first element and end), counted from the pointer."""
 
     prefix = "CheckedBuffer"
 
@@ -208,7 +208,9 @@ SMALLEST: Final = 113 << 23
 TOO_LARGE: Final = 143 << 23
 """The bits of 2**16 as float32: the first number that rounds to infinity."""
 HALF_BITS: Final = 126 << 23
-"""The bits of 0.5; from 0.5 to 1, float32 has the spacing of subnormal float16 numbers."""
+"""The bits of 0.5; between 0.5 and 1, float32 numbers are as far apart as subnormal float16
+numbers.
+"""
 
 
 def narrowed(builder: Any, value: Any) -> Any:
@@ -274,7 +276,7 @@ def _float_to_signed(builder: Any, value: Any, bits: int) -> Any:
 
 
 def _float_to_u8(builder: Any, value: Any) -> Any:
-    """Emit C's cast to uint64; from numbers of at least 2**63, 2**63 is subtracted first."""
+    """Emit C's cast of a float to uint64; numbers of 2**63 or more are reduced by 2**63 first."""
     half = ir.Constant(value.type, 2.0**63)
     upper = builder.fcmp_ordered(">=", value, half)
     signed = _float_to_signed(
@@ -321,7 +323,7 @@ def _to_half(builder: Any, value: Any, source: str) -> Any:
 
 
 def _int_to_int(builder: Any, value: Any, source: str, code: str, target: Any) -> Any:
-    """Emit the extension of an integer, signed or unsigned as its source, or its truncation."""
+    """Emit the extension of an integer, with its sign if it is signed, or its truncation."""
     if code[1] == source[1]:
         return value
     if code[1] < source[1]:
@@ -397,7 +399,7 @@ CASTS: dict[str, Any] = {code: _make_cast(code) for code in NUMBA_TYPES}
 
 
 def _make_bits(code: str) -> Any:
-    """The intrinsic that reads the bits of an equally large element as an element of a dtype."""
+    """The intrinsic that reads the bits of an element of the same size as an element of a dtype."""
 
     def bits(v: Any) -> Typed:
         if v not in CODES or DTYPES[CODES[v]].itemsize != DTYPES[code].itemsize:

@@ -1,24 +1,24 @@
-"""LLVM functions that a kernel's module defines, links or calls.
+"""The LLVM functions that a kernel's module defines, links or calls.
 
 Functions that loops inline are generated once per target, in modules that are linked. Recipes are
-linked before LLVM's passes run. Steps of recipes are linked after loops have become vector loops,
-and only the forms that these loops call. So the module of a kernel does not define functions that
-few kernels use.
+linked before LLVM's passes run. Steps of recipes are linked after loops have become vector loops;
+only the forms that these loops call are linked. So the module of a kernel contains only functions
+that it uses.
 
 Library functions are compiled once per target. A kernel's module declares only the scalar form of
 an elementary function. An attribute of the declaration names the vector forms (LLVM's vector
 function ABI), which vectorised loops call.
 
 `TargetContext` is Numba's code generation for the target; its libraries become object files and are
-not loaded. LLVM adds calls of functions for operations that a CPU lacks. Such a function may not
-exist, and calling it would jump to address 0. Hence the calls of machine code are checked before
-the code is loaded.
+not loaded. LLVM adds calls of functions for operations that a CPU lacks. Some of these functions do
+not exist, and calling one of them would jump to address 0. Hence the calls in machine code are
+checked before the code is loaded.
 
-Steps of recipes are vector instructions on some CPUs, such as lookups in registers.
+Some steps of recipes, such as lookups in registers, are vector instructions on some CPUs.
 `Arithmetic` computes each step by basic operations, with the same bits as the instruction. LLVM
-vectorises only basic operations. So a recipe that is compiled for scalars calls a function per
-step. An attribute of the function names its vector forms by LLVM's vector function ABI. The forms
-are inlined into the loop after it was vectorised (`compile_source`).
+cannot turn scalar code into these instructions. So a recipe that is compiled for scalars calls a
+function for each such step. An attribute of the function names its vector forms by LLVM's vector
+function ABI. The forms are inlined into the loop after it was vectorised (`compile_source`).
 
 Short tables are stored in registers; AVX-512 and AVX2 look up the entries of all lanes at once. The
 other steps are instructions only of AVX-512.
@@ -62,7 +62,7 @@ class TargetLibrary(JITCodeLibrary):
         return tuple(library.object_code for library in found)
 
     def _optimize_functions(self, ll_module: Any) -> None:
-        """Run no passes over single functions, since passes over the entire module follow.
+        """Do nothing; Numba would run passes here, and passes over the entire module follow.
 
         Numba runs these passes three times, for reference counting, which kernels do not use.
         """
@@ -96,7 +96,7 @@ class TargetLibrary(JITCodeLibrary):
 
 
 class TargetCodegen(JITCPUCodegen):
-    """Numba's code generation for one target, with an LLVM target machine; it loads no code."""
+    """Numba's code generation for one target, with an LLVM target machine; no code is loaded."""
 
     _library_class = TargetLibrary
 
@@ -122,7 +122,7 @@ class TargetContext(CPUContext):
     """Numba's context for a target: the representation of types, and code generation.
 
     Kernels use nothing from Numba's registries, so the registries stay empty, which halves the time
-    of the first compilation of a process. The user's own Numba functions have another context.
+    of the first compilation of a process. Numba functions of the user have another context.
     """
 
     def __init__(self, target: Target) -> None:
@@ -252,7 +252,7 @@ def define_step(module: Any, names: Sequence[str], write: Callable[[Any], None])
 
 
 def copy_of(target: Target, name: str) -> Any:
-    """A copy of the module that defines a function, for linking; None if it is not linked."""
+    """A copy, for linking, of the module that defines a function; None if no module does."""
     linked = _LINKED.get((target, name))
     return None if linked is None else linked.module.clone()
 
@@ -309,7 +309,7 @@ def form_name(name: str, lanes: int) -> str:
 
 
 def library_function(module: Any, name: str, kind: Any, arity: int, lanes: int, body: Body) -> Any:
-    """Return a form of a library function for calls in a module, compiled by the first use.
+    """Return a form of a library function for calls in a module; the first use compiles it.
 
     Args:
         module: The module that calls the function.
@@ -384,9 +384,11 @@ CURRENT_ROUNDING = INT(4)
 ONE = INT(0b0000)
 """The option of `getmant` for mantissas from 1 to 2 with the sign of the number."""
 LOGARITHM_LIMITS = 0x00 | 0x32 | 0x4 << 8 | 0x3 << 16 | 0x5 << 20 | 0x3 << 24
-"""vfixupimm's answers, a hexadecimal digit per class of number, from the lowest: quiet NaN,
-signalling NaN, 0, 1, -infinity, infinity, negative, positive. The digit 0 stands for the result, 1
-and 2 for the number, 3 for NaN, 4 and 5 for the infinities."""
+"""The operand of `vfixupimm` that says which result each class of number has. Each class has a
+hexadecimal digit, from the lowest: quiet NaN, signalling NaN, 0, 1, -infinity, infinity, negative,
+positive. The digit 0 gives the computed result, 1 and 2 give the number itself, 3 gives NaN, 4 and
+5 give the infinities.
+"""
 
 
 def _bits(kind: Any) -> int:
@@ -432,7 +434,7 @@ def _integers(kind: Any) -> Any:
 
 
 def _log_limits(builder: Any, x: Any, result: Any) -> Any:
-    """Emit `vfixupimm`, which replaces the result for some classes of x."""
+    """Emit `vfixupimm`, which replaces `result` in lanes where x is of some classes of numbers."""
     table = ir.Constant(_integers(x.type), LOGARITHM_LIMITS)
     return _instruction(builder, "fixupimm", x.type, result, x, table, INT(0))
 
@@ -454,7 +456,7 @@ EMISSIONS: dict[str, Callable[..., Any]] = {
     "scaled": _scaled,
     "log_limits": _log_limits,
 }
-"""For each step, the function of a builder, vectors and Python numbers that emits it."""
+"""For each step, the function that emits it, given a builder, vectors and Python numbers."""
 
 
 def instruction(name: str, numbers: Sequence[float]) -> Instruction:
@@ -469,7 +471,7 @@ def _halves(builder: Any, value: Any) -> list[Any]:
 
 
 def emit(builder: Any, instruction: Instruction, operands: Sequence[Any]) -> Any:
-    """Emit a step on vectors; vectors that are too long for the instruction are split in halves."""
+    """Emit a step on vectors; vectors too long for the instruction are split into halves."""
     kind = operands[0].type
     if _bits(kind) <= 8 * instruction.size:
         return instruction.emission(builder, *operands)

@@ -183,7 +183,7 @@ class _Writer:
                     raise _refused(stmt, "is no statement of kernels")
 
     def assigned(self, name: str, value: Value, scope: Scope) -> Value:
-        """The value to assign to a name, whose type must not change."""
+        """The value to assign to a name; its type must be the type that the name has."""
         if name in scope and scope[name].type != value.type:
             raise TypeError(f"{name} is {scope[name].type} and becomes {value.type}")
         return Value(value.type, value.llvm)
@@ -225,7 +225,7 @@ class _Writer:
         self.join(results, carried, scope)
 
     def unrelated(self, number: Any) -> Any:
-        """Return the number such that LLVM does not know how it was computed.
+        """Return the number in such a way that LLVM does not know how it was computed.
 
         The ends of a loop over a block are formulas of outer iterators. LLVM would express all
         addresses and counts by these formulas, which takes longer and does not improve the code.
@@ -241,7 +241,7 @@ class _Writer:
         return [part for name in names for part in self.split(scope[name].llvm)]
 
     def split(self, value: Any) -> list[Any]:
-        """The value in a list, or the members of a structure."""
+        """A list with the members of a value that is a structure, or with the value alone."""
         if not isinstance(value.type, ir.LiteralStructType):
             return [value]
         return [self.builder.extract_value(value, k) for k in range(len(value.type))]
@@ -290,8 +290,8 @@ class _Writer:
     def choice(self, stmt: ast.If, scope: Scope) -> None:
         """Translate both branches of a condition, with a phi for each name that a branch assigns.
 
-        Code in branches runs once, for instance to combine the results of groups. Its loops are
-        short, so optimising them would take longer than running them.
+        The code of a branch runs once, for instance to combine the results of groups. The loops in
+        branches are short, so to optimise them would take longer than to run them.
         """
         builder = self.builder
         condition = self.truth(stmt.test, scope)
@@ -398,7 +398,7 @@ class _Writer:
         return Value(types.int64, first)
 
     def operand(self, node: ast.expr, scope: Scope) -> Value:
-        """The value of an operand of a call, or the cast that names a dtype."""
+        """The value of an operand of a call; for the name of a dtype, the cast to the dtype."""
         if isinstance(node, ast.Name) and node.id not in scope:
             named = self.names.get(node.id)
             if isinstance(named, Intrinsic):
@@ -439,7 +439,7 @@ def _names(targets: Sequence[ast.expr]) -> list[str]:
 
 
 def _carried(body: Sequence[ast.stmt], scope: Scope) -> list[str]:
-    """The names of the scope that statements assign, in order."""
+    """The names in `scope` that the statements assign, in the order of the statements."""
     found: dict[str, None] = {}
     left = [*reversed(body)]
     while left:

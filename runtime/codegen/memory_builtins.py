@@ -1,8 +1,8 @@
 """The intrinsics by which a kernel source reads and writes memory.
 
 `plain_builtins` has the same names for plain Python; a kernel has the same meaning in both. The
-intrinsics emit LLVM code directly, as in `kernel_types`, `value_builtins` and `tree_builtins`. In
-a checked kernel, each access is checked first (see `report`).
+intrinsics emit LLVM code directly, as in `kernel_types`, `value_builtins` and `tree_builtins`. In a
+checked kernel, each access is checked first (see `plan_ir.Kernel`).
 
 Some loads prefetch later elements, since the arithmetic of an elementary function is too long for
 the processor to start later loads early. LLVM does not vectorise a loop with a prefetch
@@ -52,7 +52,9 @@ from axiomjit.runtime.codegen.llvm_functions import (
 from axiomjit.runtime.memory.allocation import poison
 
 PREFETCH_BYTES = 2048
-"""The distance of prefetches in bytes; 1024 to 8192 gain the same time, 512 half of it."""
+"""The distance of prefetches in bytes; distances from 1024 to 8192 gain the same time, 512 half of
+it.
+"""
 ARGUMENT = ir.IntType(32)
 FOR_READING, INTO_EVERY_CACHE, OF_DATA = ARGUMENT(0), ARGUMENT(3), ARGUMENT(1)
 POINTER = ir.IntType(8).as_pointer()
@@ -61,8 +63,8 @@ POINTER = ir.IntType(8).as_pointer()
 def with_prefetch(builder: Any, value: Any, buffer: Any, index: Any, ahead: Any = None) -> Any:
     """Return a loaded float32 or float64, after a prefetch of a later element.
 
-    If the target gains time by it, the load of a contiguous vector prefetches the cache line at a
-    distance of `ahead` elements, by default of PREFETCH_BYTES bytes.
+    On targets that gain time by it, the load of a contiguous vector prefetches the cache line that
+    is `ahead` elements further, by default PREFETCH_BYTES bytes.
     """
     module, size = builder.module, 4 if isinstance(value.type, ir.FloatType) else 8
     if not target_of(module).prefetches:
@@ -116,7 +118,7 @@ def _prefetch(builder: Any, address: Any) -> None:
 
 
 def _no_prefetch(builder: Any, addresses: Any) -> None:
-    """Prefetch nothing, since the elements of these vectors are not contiguous."""
+    """Emit nothing, since the elements of these vectors are not contiguous."""
 
 
 AccessRange = tuple[Any, Any]
@@ -211,7 +213,7 @@ def _word_index(words: Any, k: Any, kind: str) -> int | None:
 
 
 def _read_word(builder: Any, words: Any, at: int, kind: Any = WORD) -> Any:
-    """The value in the words from `at` on, which are constant while a kernel runs."""
+    """Emit the read of a value from word `at` on; words do not change while a kernel runs."""
     cell = builder.bitcast(builder.gep(words, [WORD(at)]), kind.as_pointer())
     word = builder.load(cell)
     word.set_metadata("invariant.load", builder.module.add_metadata([]))
@@ -326,7 +328,7 @@ def _element(builder: Any, a: BufferType, pointer: Any, index: Any) -> Any:
 
 
 def _element_by_bytes(builder: Any, a: BufferType, pointer: Any, index: Any) -> Any:
-    """Emit the pointer to an element in bytes, so that LLVM makes no loop version for step 1."""
+    """Emit an element's address, computed in bytes: LLVM makes no loop version for stride 1."""
     address = builder.mul(index, WORD(np.dtype(CODES[a.dtype]).itemsize))
     place = builder.gep(builder.bitcast(pointer, BYTE.as_pointer()), [address])
     return builder.bitcast(place, pointer.type)

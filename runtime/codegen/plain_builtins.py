@@ -113,7 +113,7 @@ def live(h: int, n: int) -> int:
 
 
 def _float_to_int(v: float, code: str) -> Any:
-    """The result of the compiled cast of a float to an integer, equal on all platforms."""
+    """The result that the compiled cast of a float to an integer has on all platforms."""
     if code == "u8":
         upper = v >= 2.0**63
         signed = _float_to_int(v - 2.0**63 if upper else v, "i8").astype(np.uint64)
@@ -170,7 +170,7 @@ def _push_cell(
 
 
 def drain(t: PlainBuffer, q: int) -> Any:
-    """The sum of all q blocks of a tree, which adds the smallest and latest subtree first."""
+    """The sum of all q blocks of a tree; the smallest, latest subtree is added first."""
     return _drain_cell(t, q, 0, 1)
 
 
@@ -209,7 +209,7 @@ def drain_mul(t: PlainBuffer, q: int) -> Any:
 
 
 def push_lanes_mul(t: PlainBuffer, q: int, s: PlainBuffer, width: int) -> int:
-    """Call `push_mul` for each of the first `width` cells of a tile; return the new number."""
+    """Call `push_mul` for the first `width` cells of a tile; return the new number of blocks."""
     for lane in range(width):
         _push_cell(t, q, load(s, lane), lane, width, np.multiply)
     return q + 1
@@ -222,12 +222,12 @@ def drain_lanes_mul(t: PlainBuffer, q: int, s: PlainBuffer, width: int) -> None:
 
 
 def add_reassoc(s: Any, v: Any) -> Any:
-    """The addition of a sum, which LLVM may reorder; here it is done in order."""
+    """The sum of two numbers; LLVM may reorder such sums, plain Python does not."""
     return s + v
 
 
 def mul_reassoc(s: Any, v: Any) -> Any:
-    """The multiplication of a product, which LLVM may reorder; here it is done in order."""
+    """The product of two numbers; LLVM may reorder such products, plain Python does not."""
     return np.multiply(s, v)
 
 
@@ -262,12 +262,12 @@ def minimum(a: Any, b: Any) -> Any:
 
 
 def larger(s: Any, v: Any) -> Any:
-    """The greater of two numbers; any of two zeros; undefined for NaN."""
+    """The greater of two numbers; of two zeros, either one; undefined if a number is NaN."""
     return v if v > s else s
 
 
 def smaller(s: Any, v: Any) -> Any:
-    """The smaller of two numbers; any of two zeros; undefined for NaN."""
+    """The smaller of two numbers; of two zeros, either one; undefined if a number is NaN."""
     return v if v < s else s
 
 
@@ -294,7 +294,7 @@ def rank_below(v: Any) -> Any:
 
 
 def unranked(k: Any) -> Any:
-    """The float with a rank."""
+    """The float that has a rank."""
     return _turned(k).view(f"f{k.itemsize}")
 
 
@@ -321,7 +321,7 @@ UFUNCS: Final = {name: one for name, one in vars(np).items() if isinstance(one, 
 
 
 def _reader(parameters: Sequence[KernelWord], kind: str) -> Callable[[Sequence[Any], int], Any]:
-    """The function that reads a parameter, which must have this kind."""
+    """The function that reads a parameter of this kind, and refuses other parameters."""
 
     def read(w: Sequence[Any], k: int) -> Any:
         if parameters[k].kind != kind:

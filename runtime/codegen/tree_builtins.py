@@ -2,8 +2,9 @@
 
 The tree has a count of blocks. If bit k of the count is set, level k of the tree holds the sum of
 2**k blocks, so that block results are added in pairs for any number of blocks. Each level of the
-tree is one number, or one number per lane. Functions whose names end in `_mul` multiply in place of
-additions. `axiomjit.runtime.codegen.plain_builtins` has the same functions in plain Python.
+tree is one number, or one number per lane. Functions whose names end in `_mul` multiply block
+results instead of adding them. `axiomjit.runtime.codegen.plain_builtins` has the same functions in
+plain Python.
 
 Kernels call functions that are compiled once per process, since otherwise LLVM would spend as much
 time on their few additions as on the loop.
@@ -48,8 +49,8 @@ PRODUCT = TreeCombine(
 def _called(module: Any, name: str, element: Any, body: TreeBody, joint: Joint, lanes: bool) -> Any:
     """Return the function `name(tree, count, state)` for calls in a module.
 
-    With `lanes`, the function also takes the number of lanes. Without lanes, its loops have few
-    steps, and LLVM is told not to unroll them.
+    With `lanes`, the function also takes the number of lanes. Without lanes, the loops of the
+    function have few steps, and LLVM is told not to unroll them.
     """
     cells = element.as_pointer()
     kinds = [cells, WORD, cells, *([WORD] if lanes else [])]
@@ -74,7 +75,7 @@ def _called(module: Any, name: str, element: Any, body: TreeBody, joint: Joint, 
 
 
 def _each_cell(builder: Any, width: Any, visit: Callable[[Any], None]) -> None:
-    """Call `visit` for every lane, or once for the only cell if there are no lanes."""
+    """Emit the code of `visit` for every lane, or for the only cell if there are no lanes."""
     if width is None:
         visit(WORD(0))
         return
@@ -83,7 +84,7 @@ def _each_cell(builder: Any, width: Any, visit: Callable[[Any], None]) -> None:
 
 
 def _join(builder: Any, tree: Any, level: Any, state: Any, width: Any, joint: Joint) -> None:
-    """Combine the earlier subtree at a level, as left operand, with the state, lane by lane."""
+    """Combine the subtree at a level, as left operand, with the state, lane by lane."""
 
     def join_cell(lane: Any) -> None:
         here = builder.gep(state, [lane])

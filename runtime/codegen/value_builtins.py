@@ -1,12 +1,12 @@
 """The intrinsics of operations on numbers, with a rule for each kind of dtype.
 
-All operands have the same dtype. The result has this dtype, too, unless a table gives another.
-`axiomjit.runtime.codegen.plain_builtins` has the same operations in plain Python.
+All operands have the same dtype. The result has the dtype of the operands, too, unless a table
+gives another. `axiomjit.runtime.codegen.plain_builtins` has the same operations in plain Python.
 
 Division rounds down, and remainders are NumPy's. For integers, x // 0 and x % 0 are 0, and the
 smallest integer divided by -1 is itself. Integers are divided without a branch, as floats that hold
-them exactly, so that the loop remains vector code. For 64-bit integers this is done only if the CPU
-can convert vectors of them. Floats follow NumPy's `npy_divmod` step by step.
+them exactly, so that the loop remains vector code. 64-bit integers are divided as floats only if
+the CPU can convert vectors of them. Floats follow NumPy's `npy_divmod` step by step.
 """
 
 import math
@@ -110,7 +110,7 @@ def _magnitude(builder: Any, args: list[Any]) -> Any:
 
 
 def _number_beside_nan(rule: Emitter) -> Emitter:
-    """The emitter of a rule whose result is the other operand if one operand is NaN."""
+    """The emitter of a rule, changed to give the other operand if one operand is NaN."""
 
     def emit(builder: Any, args: list[Any]) -> Any:
         a, b = args
@@ -180,7 +180,7 @@ def _rank(missing: float) -> Emitter:
 
 
 def _unranked(builder: Any, args: list[Any]) -> Any:
-    """Emit the float with a rank."""
+    """Emit the float that has a rank."""
     kind = ir.DoubleType() if args[0].type.width == 64 else ir.FloatType()
     return builder.bitcast(_rank_of_bits(builder, args[0]), kind)
 
@@ -191,7 +191,7 @@ def _sign_bit(builder: Any, args: list[Any]) -> Any:
 
 
 def _shift(instruction: str) -> Emitter:
-    """The emitter of a shift; by the width or more, or by a negative number, all bits are lost."""
+    """The emitter of a shift, which loses all bits if it is negative or at least the width."""
 
     def emit(builder: Any, args: list[Any]) -> Any:
         v, by = args
@@ -331,7 +331,7 @@ def _signs_differ(builder: Any, x: Any, y: Any) -> Any:
 
 
 def _or_zero(rule: Emitter) -> Emitter:
-    """The emitter of a rule whose result is 0 if the divisor is 0."""
+    """The emitter of a rule, changed to give 0 if the divisor is 0."""
 
     def emit(builder: Any, args: list[Any]) -> Any:
         zero = args[1].type(0)
@@ -362,7 +362,7 @@ def _by_instruction(builder: Any, args: list[Any]) -> tuple[Any, Any]:
 
 
 def _by_float(builder: Any, args: list[Any], signed: bool) -> tuple[Any, Any]:
-    """Emit a division of integers of up to 32 bits, as floats.
+    """Emit a division of integers of up to 32 bits, computed in floats.
 
     The float type holds the operands exactly, so rounding the quotient never reaches the next
     integer, and its floor is exact.
@@ -376,7 +376,7 @@ def _by_float(builder: Any, args: list[Any], signed: bool) -> tuple[Any, Any]:
     quotient = getattr(builder, leave)(call_intrinsic(builder, "llvm.floor", [real]), between)
     if a.type.width < 32:
         quotient = builder.trunc(quotient, a.type)
-    elif signed:  # the smallest by -1 overflows, and wraps
+    elif signed:  # the smallest integer by -1 overflows, and wraps
         by_minus_one = builder.icmp_signed("==", b, b.type(-1))
         quotient = builder.select(by_minus_one, builder.neg(a), quotient)
     return quotient, builder.sub(a, builder.mul(quotient, b))
@@ -385,9 +385,10 @@ def _by_float(builder: Any, args: list[Any], signed: bool) -> tuple[Any, Any]:
 def _by_double_twice(builder: Any, args: list[Any]) -> tuple[Any, Any]:
     """Emit a signed division of 64-bit integers, in two steps of float64.
 
-    The error of the first quotient is less than 2**13. The remainder is divided again, and that
-    quotient is rounded to the nearest integer. The last remainder is at most half the divisor, up
-    to a relative error of 2**-38. The smallest integer divided by -1 wraps.
+    The error of the first quotient is less than 2**13. The remainder of the first division is
+    divided again, and this second quotient is rounded to the nearest integer. The last remainder is
+    at most half the divisor, up to a relative error of 2**-38. The smallest integer divided by -1
+    is itself, since the quotient wraps around.
     """
     a, b = args
     double = ir.DoubleType()

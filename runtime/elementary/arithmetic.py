@@ -29,7 +29,9 @@ LN2 = {
     "f4": (0.693145751953125, 1.428606765330187e-06),
     "f8": (0.6931471805598903, 5.497923018708371e-14),
 }
-"""log(2) as a sum of two floats; the first has 16 or 42 bits, so its product with k is exact."""
+"""The number log(2) as a sum of two floats; the first one has 16 or 42 bits, so that its product
+with k is exact.
+"""
 LOG2_OF_E: ByPrecision = {
     "f4": (1.4426950216293335, 1.925963033500011e-08),
     "f8": (1.4426950408889634, 2.0355273740931033e-17),
@@ -44,7 +46,7 @@ HALF_PI = {
     "f4": (1.5707963705062866, -4.371138828673793e-08),
     "f8": (1.5707963267948966, 6.123233995736766e-17),
 }
-"""pi / 2 as a sum of two floats."""
+"""The number pi / 2 as a sum of two floats."""
 Numeric = Any
 """A value of an arithmetic: a float, an integer of the same width, or a boolean."""
 
@@ -57,7 +59,7 @@ def two_sum(a: Numeric, b: Numeric) -> tuple[Numeric, Numeric]:
 
 
 class Arithmetic(ABC):
-    """The operations of one precision; each is rounded once, as IEEE 754 says, without branches."""
+    """The operations of one precision, without branches; each rounds once, as IEEE 754 says."""
 
     code: str
     """The code of the dtype: "f4" or "f8"."""
@@ -132,10 +134,10 @@ class Arithmetic(ABC):
         name: str,
         recipe: "Callable[[Arithmetic, Numeric], Numeric]",
     ) -> Numeric:
-        """Return recipe(x) if |x| > bound, otherwise `usual`; either of them for NaN.
+        """Return recipe(x) if |x| > bound, otherwise `usual`; if x is NaN, either of the two.
 
-        Such numbers are rare, so the recipe may be slow. Compiled code calls the recipe by its
-        `name`.
+        Numbers beyond the bound are rare, so the recipe may be slow. Compiled code calls the recipe
+        by its `name`.
         """
 
     @abstractmethod
@@ -169,9 +171,9 @@ class Arithmetic(ABC):
     def nearest_whole(self, x: Numeric, factor: float) -> tuple[Numeric, Numeric]:
         """Round x * factor to the nearest integer, and return it as a float and as an integer.
 
-        Both results are correct if the integer is below 2**21 (float32) or 2**50 (float64),
-        otherwise they have no meaning. Adding 1.5 * 2**mantissa leaves the integer in the last
-        bits.
+        Both results are correct if the integer is below 2**21 (float32) or 2**50 (float64), and
+        undefined otherwise. The method adds 1.5 * 2**mantissa, so that the last bits of the sum are
+        the integer.
         """
         magic = 1.5 * 2.0**self.mantissa
         shifted = self.fma(x, factor, magic)
@@ -182,8 +184,8 @@ class Arithmetic(ABC):
     ) -> tuple[Numeric, Numeric]:
         """Return k as a float, and 2**(k + lift), for the integer k nearest to x * factor - shift.
 
-        The power must be a normal number. The last bits of a sum are its exponent field, as in
-        `nearest_whole`.
+        The power must be a normal number. The last bits of a sum, as in `nearest_whole`, become the
+        exponent field of the power.
         """
         magic = 1.5 * 2.0**self.mantissa + (self.bias + lift)
         shifted = self.fma(x, factor, -shift) + magic if shift else self.fma(x, factor, magic)
@@ -192,8 +194,9 @@ class Arithmetic(ABC):
     def rough_quotient(self, power: float, x: Numeric) -> Numeric:
         """An approximation of power / x for positive normal x, with a relative error up to 1/8.
 
-        `power` is a power of 2. Near powers of 2 the error is smaller. The bits of a float are
-        roughly its logarithm. For x = 0 the result is a large number.
+        `power` is a power of 2. Near powers of 2 the error is smaller. The method subtracts bits:
+        the bits of a float, as an integer, are roughly its logarithm. For x = 0 the result is a
+        large number.
         """
         one = self.bits(self.constant(1.0))
         return self.number(self.bits(self.constant(power)) + one - self.bits(x))
@@ -204,18 +207,19 @@ class Arithmetic(ABC):
         return self.select(x < low, low, x)
 
     def within(self, x: Numeric, low: float, high: float) -> Numeric:
-        """Return x, limited to bounds beyond which its power is 0 or infinite; NaN remains NaN.
+        """Return x, limited to bounds beyond which base**x is 0 or infinite; NaN remains NaN.
 
-        If vector instructions compute the steps, x is not limited, since `reduced` and `scaled`
-        then accept any number.
+        As basic operations, `reduced` and `scaled` accept only numbers of limited size. Their
+        vector instructions accept any number, so an arithmetic with these instructions does not
+        limit x.
         """
         return self.bounded(x, low, high)
 
     def reduced(self, x: Numeric, bits: int) -> Numeric:
         """Return x minus the nearest multiple of 2**-bits; NaN remains NaN.
 
-        A zero may have any sign. The result is correct if |x| is below 2**20 (float32) or 2**50
-        (float64) such multiples.
+        A result of zero may have either sign. The result is correct if |x| is below 2**20 (float32)
+        or 2**50 (float64) times 2**-bits.
         """
         magic = 1.5 * 2.0 ** (self.mantissa - bits)
         return x - ((x + magic) - magic)
@@ -231,7 +235,7 @@ class Arithmetic(ABC):
         return x * self.power_of_two(half) * self.power_of_two(exponent - half)
 
     def _normal_bits(self, x: Numeric) -> tuple[Numeric, Numeric]:
-        """Return a mask of subnormal x, and bits; subnormal x are first scaled to normal."""
+        """Return a mask of subnormal x, and the bits of x; subnormal x are made normal first."""
         low = x < 2.0 ** (1 - self.bias)
         return low, self.bits(self.select(low, x * 2.0 ** (self.mantissa + 2), x))
 
@@ -240,7 +244,7 @@ class Arithmetic(ABC):
         return self.entry(name, table, index & len(table) - 1)
 
     def significand(self, x: Numeric) -> Numeric:
-        """The mantissa of a positive number, from 1 to 2; other numbers have no meaning here."""
+        """The mantissa of a positive number, from 1 to 2; undefined for other numbers."""
         bits = self._normal_bits(x)[1]
         fraction = bits & ((1 << self.mantissa) - 1)
         return self.number(fraction | self.bits(self.constant(1.0)))
@@ -263,7 +267,7 @@ class Arithmetic(ABC):
 
 
 COUNT = 32
-"""The number of pieces, which is the number of float32 that an AVX-512 instruction looks up."""
+"""The number of pieces: as many float32 numbers as an AVX-512 instruction can look up."""
 
 
 class Pieces(NamedTuple):
@@ -274,14 +278,14 @@ class Pieces(NamedTuple):
     start: float
     bound: float
     last: float
-    """The size of x beyond which f is 1."""
+    """The value of |x| beyond which f is 1."""
     degree: int
     bits: int | None = None
-    """If all pieces have the same width, the width is 2**-bits."""
+    """If all pieces have the same width, it is 2**-bits; None for other divisions."""
 
 
 OF_TANH = Pieces("tanh", 2.56, 2.0**23 - 8, 225 / 256, 9.02, 5)
-"""Sixteen pieces have the width 25/128; all other pieces are twice as wide."""
+"""The pieces of tanh: sixteen have the width 25/128, and all other pieces are twice as wide."""
 OF_ERF = Pieces("erf", 1.0, 1.5 * 2.0**20, 15 / 16, 3.93, 4, 3)
 
 
@@ -306,7 +310,9 @@ def piecewise(m: Arithmetic, pieces: Pieces, table: Sequence[float], x: Numeric)
 
 
 _SAFE = 2.0**400
-"""The bound of operands, with its reciprocal, for which `_fma_of_doubles` cannot overflow."""
+"""`_fma_of_doubles` cannot overflow if operands are between the reciprocal of this number and this
+number.
+"""
 
 
 def _to_odd(total: Any, rest: Any) -> Any:

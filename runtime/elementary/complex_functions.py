@@ -17,9 +17,10 @@ RealFunction = Callable[..., Numeric]
 ComplexRecipe = Callable[[Arithmetic, RealFunction, Numeric, Numeric], RealParts]
 
 REACH = {"f4": 88.0, "f8": 709.0}
-"""For each precision, a number up to which exp, sinh and cosh are finite."""
+"""For each precision, a bound of |x| up to which exp(x), sinh(x) and cosh(x) are finite."""
 SHIFT = {"f4": 40.0, "f8": 350.0}
-"""The part of x beyond REACH whose factor e**SHIFT is multiplied separately.
+"""The number by which x beyond REACH is moved towards 0; the factor e**SHIFT is multiplied
+separately.
 
 The remaining part of x is so large that sinh and cosh are e**|x| / 2.
 """
@@ -47,7 +48,8 @@ def _hyperbolic(
 ) -> tuple[RealParts, RealParts]:
     """Return sinh(x) and cosh(x), then cos(y) and sin(y).
 
-    If |x| is large, x is shifted, and cos(y) and sin(y) are multiplied by the factor for this.
+    If |x| is large, sinh and cosh are those of the shifted x, and cos(y) and sin(y) are multiplied
+    by e**SHIFT.
     """
     less, factor = _shifted_argument(m, abs(x) > REACH[m.code], x)
     cosine, sine = of("cos", y) * factor, of("sin", y) * factor
@@ -92,7 +94,7 @@ def _near_1(m: Arithmetic, x: Numeric, y: Numeric) -> tuple[Numeric, Numeric, Nu
 
 
 def log(m: Arithmetic, of: RealFunction, x: Numeric, y: Numeric) -> RealParts:
-    """Half the logarithm of x**2 + y**2, with rounding errors corrected, and the angle."""
+    """Half the logarithm of x**2 + y**2, with corrected rounding errors, and the angle of z."""
     a, b, exponent = _near_1(m, x, y)
     square, other = a * a, b * b
     total = square + other

@@ -5,8 +5,9 @@ formulas, x = k log(2) + r, after Cody and Waite, "Software Manual for the Eleme
 1980, chapter 6.
 
 2 sinh(x) = (2**k - 2**-k) cosh(r) + (2**k + 2**-k) sinh(r); for 2 cosh(x), the two factors are
-exchanged. The factors are inexact only if 2**-k is below the last bit of 2**k. They multiply terms
-that are small compared with 2**k. The last sum adds these terms, 2**k and 2**-k.
+exchanged. The factors are inexact only if 2**-k is below the last bit of 2**k. Inexact factors
+multiply only terms that are small compared with 2**k. The last sum adds these terms, 2**k and
+2**-k.
 
 In float32, erf is a piecewise polynomial. In float64, erf is a polynomial for small x, otherwise 1
 - e**p(x), by Juffa's method with our own polynomials.
@@ -57,24 +58,27 @@ SMALL = {"f4": (-20.0, 89.0), "f8": (-44.0, 710.0)}
 """Two bounds of x: below the first one, exp(x) - 1 rounds to -1; above the second one, it is
 infinite."""
 NEAR = 0.45
-"""The size of x below which exp(x) - 1 in float64 is a polynomial of x, with k = 0."""
+"""The bound of |x| below which exp(x) - 1 in float64 is a polynomial of x, with k = 0."""
 ROUNDING_SHIFT = 0.085
-"""log2(3/2) - 1/2: subtracted from x / log(2) before rounding, so that e**r is from 3/4 to 3/2.
+"""The number log2(3/2) - 1/2, which is subtracted from x / log(2) before rounding, so that e**r is
+from 3/4 to 3/2.
 
-Then r and e**r - 1 are below 1/2, and e**r - 1 is above -1/4: the units of their last places are
+Hence r and e**r - 1 are below 1/2, and e**r - 1 is above -1/4, so that their rounding errors are
 small.
 """
 PRECISE_SHIFT = 0.0849625
-"""The number `ROUNDING_SHIFT` with more digits, which keep e**r - 1 below 1/2.
+"""`ROUNDING_SHIFT` with more digits, so that e**r - 1 is always below 1/2.
 
-From 1/2 on, floats are twice as far apart.
+Floats from 1/2 on are twice as far apart as floats below 1/2.
 """
 SINH_REACH = {"f4": 89.7, "f8": 710.8}
-"""The size of x beyond which sinh and cosh are infinite; half of their value there is finite."""
+"""The bound of |x| beyond which sinh and cosh are infinite; at the bound, half their value is
+finite.
+"""
 TANH_FLAT = 22.0
-"""The size of x beyond which tanh in float64 is 1."""
+"""The bound of |x| beyond which |tanh(x)| in float64 is 1."""
 SINH_SMALL = 0.5
-"""The size of x below which sinh is a polynomial of x, with k = 0."""
+"""The bound of |x| below which sinh is a polynomial of x, with k = 0."""
 
 
 def exp(m: Arithmetic, x: Numeric) -> Numeric:
@@ -97,7 +101,7 @@ def exp2(m: Arithmetic, x: Numeric) -> Numeric:
 def expm1(m: Arithmetic, x: Numeric) -> Numeric:
     """e**x - 1 = 2**k (e**r - 1) + (2**k - 1), where e**r is from 3/4 to 3/2.
 
-    This formula has little cancellation. For small x, k is 0.
+    In this formula, little cancels. For small x, k is 0.
     """
     power = _expm1_of_singles if m.code == "f4" else _expm1_of_doubles
     return m.copysign(power(m, m.bounded(x, *SMALL[m.code])), x)
@@ -120,7 +124,7 @@ def _expm1_of_singles(m: Arithmetic, x: Numeric) -> Numeric:
 
 
 def _expm1_of_doubles(m: Arithmetic, x: Numeric) -> Numeric:
-    """The function expm1 in float64, computed as twice its half, since 2**k may be out of range."""
+    """The function expm1 in float64, computed as twice its half, since 2**k may be too large."""
     far = abs(x) >= NEAR
     whole, half = m.nearest_power(x, LOG2_E, -1, ROUNDING_SHIFT)
     near = _curve(m, x, m.select(far, whole, 0.0))
@@ -165,8 +169,8 @@ def cosh(m: Arithmetic, x: Numeric) -> Numeric:
 def _tanh_of_doubles(m: Arithmetic, size: Numeric) -> Numeric:
     """d / (d + 2) for d = e**(2 x) - 1 = 2**k (e**r - 1) + (2**k - 1), -0.01 < r < log(2).
 
-    For these r, no terms cancel. The polynomial is evaluated at r / 2. An approximate division
-    gives the rounding error of the quotient, which is added.
+    For r in this range, no terms cancel. The polynomial is evaluated at r / 2. An approximate
+    division gives the rounding error of the quotient, which is added.
     """
     high, low = LN2[m.code]
     whole, scale = m.nearest_power(size, 2.0 * LOG2_E, 0, 0.49)
@@ -191,9 +195,9 @@ def tanh(m: Arithmetic, x: Numeric) -> Numeric:
 
 
 AT_3 = (0.783130036418581, 5.420516985876799e-19)
-"""p at t = 0, exp(9) erfc(3) 35 / 8, as a sum of two floats."""
+"""The value of p at t = 0, which is exp(9) erfc(3) 35 / 8, as a sum of two floats."""
 RISE = 9 / 8
-"""The slope of the denominator, near 2 / sqrt(pi), so that p is flat at x = 0."""
+"""The slope of the denominator; it is near 2 / sqrt(pi), so that p is flat at x = 0."""
 COUNT = PARTS = 32
 """The number of pieces, and the number of powers of 2**(1/32) from 1 to 2."""
 DEGREE = 5
@@ -201,19 +205,21 @@ DEGREE = 5
 LAST = {"f4": 10.1, "f8": 28.0}
 """For each precision, the number from which on erfc is 0."""
 STEP = (0.02166748046875, -6.631076303165173e-06)
-"""log(2) / PARTS as a sum of two floats; the first float has 11 bits."""
+"""The number log(2) / PARTS as a sum of two floats; the first float has 11 bits."""
 LOW = -122.0
-"""The exponent of the power below which the result is less than 2**-126 and subnormal."""
+"""The exponent of a power of 2 below which the result is less than 2**-126, and so subnormal."""
 UNITS = 2.0**23
-"""2**23, from which on float32 numbers are integers; adding it rounds to an integer."""
+"""The number 2**23, from which on all float32 numbers are integers; adding it rounds to an
+integer.
+"""
 ERF_BEND = 0.96
-"""The bound of x below which erf is a polynomial of x and x**2."""
+"""The bound of |x| below which erf is a polynomial of x and x**2."""
 ERF_FLAT = 6.0
-"""The bound of x beyond which erf is 1."""
+"""The bound of |x| beyond which |erf(x)| is 1."""
 
 
 def _pieces(m: Arithmetic, size: Numeric) -> tuple[Numeric, Numeric]:
-    """Return V and d, which the docstring of the module explains."""
+    """Return V and d, which the docstring of the module defines, for x of a given size."""
     place = m.bits(size + 1.0) >> (m.mantissa - 3)
 
     def entry(row: int) -> Numeric:

@@ -1,4 +1,4 @@
-"""The elementary functions by their names in generated source: recipes and plain functions."""
+"""The recipes of elementary functions, and their NumPy forms, by names in generated source."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -43,7 +43,7 @@ _EXACT = {code: NumpyArithmetic(code) for code in ("f4", "f8")}
 
 @lru_cache(maxsize=4096)
 def _of_complex(name: str, data: bytes) -> Any:
-    """The result of a complex function, for a number given as bytes; cached, as it is slow."""
+    """The result of a complex function for a number given as bytes; it is cached, as it is slow."""
     z = np.frombuffer(data, f"c{len(data)}")
     exact = _EXACT[f"f{len(data) // 2}"]
 
@@ -56,7 +56,7 @@ def _of_complex(name: str, data: bytes) -> Any:
 
 
 def _twin(name: str, recipe: Recipe) -> Callable[..., Any]:
-    """Return the function of NumPy scalars, by a recipe or, without a recipe, by NumPy."""
+    """Return the function of NumPy scalars, computed by a recipe; without recipe, by NumPy."""
 
     def twin(*operands: Any) -> Any:
         exact = _EXACT.get(operands[0].dtype.str[1:])

@@ -92,7 +92,7 @@ def terms(
 ) -> tuple[Numeric, Numeric]:
     """Return exponent * log(2) - log(c) + log(1 + r) - r log(e) as a sum of two floats.
 
-    Here c is the factor for x. The caller adds r log(e), the largest term near 1.
+    Here c is the factor for x. The caller adds r log(e), which is the largest term if x is near 1.
     """
     two, two_low = base.of_two[m.code]
     whole = m.fma(exponent, two, m.looked_up(base.name, base.high[m.code], x))
@@ -128,7 +128,7 @@ def log10(m: Arithmetic, x: Numeric) -> Numeric:
 
 
 def inverse_of(m: Arithmetic, x: Numeric, exponent: Numeric) -> Numeric:
-    """The factor v = 2**-exponent c, for which x v is near 1."""
+    """The factor v = 2**-exponent c, which makes x v a number near 1."""
     return m.scaled(_inverse(m, x), -exponent)
 
 
@@ -176,7 +176,7 @@ def log1p(m: Arithmetic, x: Numeric) -> Numeric:
 
 
 def log2_1p(m: Arithmetic, x: Numeric) -> Numeric:
-    """The value log2(1 + x) for finite x >= 0; only in float64 is this method accurate enough."""
+    """The value log2(1 + x) for finite x >= 0; the method is accurate enough only in float64."""
     whole, rest, r = _of_one_more(m, TWO, x)
     return whole + m.fma(r, TWO.of_e[m.code][0], rest)
 
@@ -233,7 +233,7 @@ def cbrt(m: Arithmetic, x: Numeric) -> Numeric:
 
 
 def _log2(m: Arithmetic, size: Numeric) -> tuple[Numeric, Numeric]:
-    """The value log2 as a sum of two floats, with a relative error of about 2**-64.
+    """The logarithm of `size` to base 2 as a sum of two floats, with relative error near 2**-64.
 
     In float32 the error is about 2**-34. Here m = c (1 + d) and log(1 + d) = d - d**2 / 2 + d**3
     q(d). d is exact, and so is the sum of the first two terms, as two floats. For 0 and infinity,
@@ -257,7 +257,7 @@ def _log2(m: Arithmetic, size: Numeric) -> tuple[Numeric, Numeric]:
 
 
 def _size(m: Arithmetic, size: Numeric, y: Numeric) -> Numeric:
-    """The power size**y for size >= 0 other than 1, and y other than 0."""
+    """The power size**y, for `size` >= 0 and not 1, and y not 0."""
     high, low = _log2(m, size)
     product = y * high
     limited = m.bounded(product, *REACH2[m.code])
@@ -301,7 +301,7 @@ def _added_root(m: Arithmetic, x: Numeric, square: Numeric, square_low: Numeric 
 def _far(m: Arithmetic, x: Numeric, total: Numeric, low: Numeric) -> Triple:
     """Return `total`, `low` and the multiple of log(2) to add; for x beyond FAR, x, 0 and 1.
 
-    Beyond FAR, the sum is 2 x.
+    Beyond FAR, the sum whose logarithm is computed is 2 x.
     """
     far = x > FAR[m.code]
     ones = m.select(far, m.constant(1.0), 0.0)
@@ -359,7 +359,7 @@ LARGE, TINY, SCALE = 2.0**500, 2.0**-450, 2.0**600
 LEAST_POWER, LARGEST_POWER = 2.0**-126, 2.0**126
 """The range of powers of 2 whose inverses are normal numbers of float32."""
 NOTHING = 2.0**-60
-"""The number that replaces smaller numbers; its square is normal and negligible."""
+"""The number that replaces numbers below it; its square is a normal number, and negligible."""
 
 
 def _hypot_of_singles(m: Arithmetic, larger: Numeric, smaller: Numeric) -> Numeric:
@@ -367,7 +367,7 @@ def _hypot_of_singles(m: Arithmetic, larger: Numeric, smaller: Numeric) -> Numer
 
     The method is from Borges, "An improved algorithm for hypot(a, b)", 2019. Operands are scaled by
     a power of 2, so that the larger one is in [1, 2). If the larger one is infinite or NaN, so is
-    one of the terms.
+    one of the terms, and hence the result.
     """
     exponent = m.number(m.bits(larger) & m.bits(m.constant(INFINITY)))
     power = m.bounded(exponent, LEAST_POWER, LARGEST_POWER)

@@ -1,6 +1,6 @@
 """Coefficients of polynomials, lowest power first, and lookup tables.
 
-Written by tools/elementary/coefficients.py.
+The file is written by tools/elementary/coefficients.py.
 """
 
 from axiomjit.runtime.elementary.arithmetic import ByPrecision

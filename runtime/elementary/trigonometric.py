@@ -1,11 +1,11 @@
 """The functions sin, cos and tan, and their inverses.
 
-The functions are a polynomial of x minus a multiple of pi / 2, the inverses an angle (0, pi / 2, or
-from a table) plus a polynomial.
+A function is a polynomial of the difference of x and a multiple of pi / 2. An inverse function is
+the sum of an angle (0, pi / 2, or from a table) and a polynomial.
 
-pi / 2 is a sum of three parts. Fused multiply-add makes the first subtraction exact (without it,
-the parts of Cody and Waite are shorter). Numbers beyond REACH are reduced by `quarter_turns`; for
-float32 this is computed in float64.
+In the difference, pi / 2 is a sum of three parts. Fused multiply-add makes the subtraction of the
+first part exact; Cody and Waite, who have no such operation, use shorter parts. For numbers beyond
+REACH, `quarter_turns` computes the difference; for float32, it computes in float64.
 
 The number of quarter turns is x * 2 / pi modulo 4, after Payne and Hanek, "Radian reduction for
 trigonometric functions", SIGNUM Newsletter 18, 1983. x is an integer times 2**s; a table has 2**s *
@@ -26,12 +26,12 @@ from axiomjit.runtime.elementary.arithmetic import (
 from axiomjit.runtime.elementary.tables import ARC_ANGLES, ARC_POINTS, ARCSIN, ARCTAN, COS, SIN, TAN
 
 REACH = {"f4": 2.0**17, "f8": 2.0**45}
-"""The size up to which a reduction by three parts is accurate enough."""
+"""The bound of |x| up to which the subtraction of three parts is accurate enough."""
 HALF_PIS = {
     "f4": (1.570796251296997, 7.549789415861596e-08, 5.390302529957765e-15),
     "f8": (1.5707963267948966, 6.123233995736765e-17, 1.082856673921914e-32),
 }
-"""pi / 2 as a sum of three floats."""
+"""The number pi / 2 as a sum of three floats."""
 TWO_OVER_PI = 0.6366197723675814
 SLOPE = 0.59
 """The derivative of tan(r) / r with respect to r**2 at r = pi / 4."""
@@ -44,7 +44,9 @@ TWO_OVER_PI_BITS = int(
 )
 """The integer 2 / pi times 2**1216."""
 FRACTION_BITS, ROW_STEP, FIRST_EXPONENT = 1216, 16, 44
-"""The fraction bits of TWO_OVER_PI_BITS, the exponents per row of the table, and the smallest."""
+"""The number of fraction bits of TWO_OVER_PI_BITS, the number of exponents per row of the table,
+and the smallest exponent.
+"""
 ROW_PARTS = 4
 LAST_ROW = (1024 - FIRST_EXPONENT) // ROW_STEP
 
@@ -137,7 +139,7 @@ def _tangent(m: Arithmetic, odd: Numeric, r: Numeric, off: Numeric) -> Numeric:
 
 
 def _reduced_exactly(m: Arithmetic, x: Numeric) -> tuple[Numeric, Numeric, Numeric]:
-    """Reduce a float64 beyond REACH, with the results of `_reduced`."""
+    """Return the results of `_reduced` for a float64 beyond REACH."""
     whole, angle, rest = quarter_turns(m, x, m.rint)
     return m.nearest_whole(whole, 1.0)[1], angle, -rest
 
@@ -189,7 +191,7 @@ def _arc(m: Arithmetic, q: Numeric, lost: Numeric | None = None) -> Numeric:
 
 
 def arctan(m: Arithmetic, x: Numeric) -> Numeric:
-    """The arc tangent: that of c, from a table, plus that of (|x| - c) / (1 + |x| c)."""
+    """The arc tangent of x, as the sum of those of c (from a table) and (|x| - c) / (1 + |x| c)."""
     points, angles = (
         _rotated(table[m.code][:COUNT], LEAD_OF_FIRST) for table in (ARC_POINTS, ARC_ANGLES)
     )
@@ -203,7 +205,8 @@ def arctan(m: Arithmetic, x: Numeric) -> Numeric:
 def _scaled(m: Arithmetic, rise: Numeric, run: Numeric) -> tuple[Numeric, Numeric]:
     """Multiply two positive numbers by a power of 2 so that the larger one is in [2, 4).
 
-    An infinite number becomes 4, and a finite number with it 0. A `run` of 0 becomes a tiny number.
+    If one number is infinite, it becomes 4 and the other, if finite, 0. A `run` of 0 becomes a tiny
+    number.
     """
     exponents = m.bits(m.constant(INFINITY))
     larger = m.bounded(m.select(run > rise, run, rise), 2.0 ** (1 - m.bias), INFINITY)
@@ -271,7 +274,7 @@ def arcsin(m: Arithmetic, x: Numeric) -> Numeric:
 
 
 def arccos(m: Arithmetic, x: Numeric) -> Numeric:
-    """The arc cosine, by a(q) of `arcsin`: pi / 2 - a(x) for |x| up to 1/2.
+    """The arc cosine: pi / 2 - a(x) for |x| up to 1/2, with the function a of `arcsin`.
 
     For larger |x|, the result is s = 2 a(sqrt((1 - |x|) / 2)), or pi - s for negative x.
     """

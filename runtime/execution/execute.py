@@ -53,14 +53,14 @@ if TYPE_CHECKING:  # imported when a plan gets a native call
 
 
 def _library_call(step: Call, plan: PlanForm) -> StepForm:
-    """The form of a library call; the first library call imports the module."""
+    """The form of a library call; the first one imports the module `library_calls`."""
     late = lazy_import("axiomjit.runtime.execution.library_calls")
     form: StepForm = late.CallForm(step, plan)
     return form
 
 
 def _region_step(step: Repeat | Branch, plan: PlanForm) -> StepForm:
-    """The form of a loop or branch; the first loop or branch imports the module."""
+    """The form of a loop or branch; the first one imports the module `repeats`."""
     late = lazy_import("axiomjit.runtime.execution.repeats")
     form: StepForm = late.RegionForm(step, plan, [PlanForm(body) for body in step.bodies])
     return form
@@ -86,7 +86,7 @@ class ContinuationForm(StepForm):
         return Continuation(self, lengths)
 
     def of_words(self, values: Values, lengths: Mapping[Symbol, int]) -> BoundStep | None:
-        """None, since the steps must be bound to a count."""
+        """Return None: without the count, the steps cannot be written natively."""
         return None
 
 
@@ -102,7 +102,7 @@ class Continuation(BoundStep):
 
     @property
     def handles(self) -> Sequence[KernelHandle]:
-        """The kernels that may run for any count."""
+        """The kernels of all steps after the count."""
         return [kernel_handle(launch.step.kernel) for launch in self.form.launches]
 
     def __call__(self, arrays: Arrays, arguments: Sequence[object], given: Any = None) -> Any:
@@ -141,7 +141,7 @@ STEP_KINDS: Final[Mapping[type[Step], Callable[[Any, PlanForm], StepForm | None]
     Repeat: _region_step,
     Branch: _region_step,
 }
-"""For each kind of step, the function that makes its form, for Python and for native calls."""
+"""For each class of plan steps, the function that makes the form of a step."""
 
 
 class Otherwise(Protocol):
@@ -178,7 +178,7 @@ class PlanForm(PlanMemory):
 
 
 class BoundPlan:
-    """A plan bound to lengths; a run only fills in addresses and calls kernels and libraries."""
+    """A plan bound to lengths; its run only fills in addresses and calls kernels and libraries."""
 
     __slots__ = ("_otherwise", "actions", "form", "handles", "lengths")
 
@@ -209,7 +209,7 @@ class BoundPlan:
         self.handles = [handle for action in self.actions for handle in action.handles]
 
     def of_words(self, symbols: Iterable[Symbol]) -> BoundPlan | None:
-        """The plan for any values of symbols, which only native calls can run; None without one.
+        """The plan for any values of symbols, which only native calls can run; None if it has none.
 
         Comparisons of lengths are recorded as guards in the current scope.
         """
@@ -245,7 +245,7 @@ class BoundPlan:
     def run(
         self, arguments: Sequence[object], given: Sequence[object] | None = None
     ) -> Sequence[Array]:
-        """The results for these arguments, which are arrays of the bound lengths or numbers.
+        """The results for these arguments, which are numbers, or arrays with the bound lengths.
 
         `given` are the arguments before conversion; new values of written arguments are copied back
         to them.
@@ -269,7 +269,7 @@ class BoundPlan:
     def go_on(
         self, arrays: Arrays, arguments: Sequence[object], given: Sequence[object] | None = None
     ) -> list[Array]:
-        """Run the steps, with memory that exists and kernels that are loaded."""
+        """Run the steps on the arrays of buffers; the kernels must be loaded."""
         results: Any = None
         for action in self.actions:
             results = action(arrays, arguments, given)
@@ -288,18 +288,20 @@ class BoundPlan:
     ) -> NativePlan | None:
         """The native plan of a call; None if the plan cannot run natively.
 
-        A plan can run natively if it has a kernel for one thread, or library calls, and if its
-        results are new arrays, views of new arrays, or arguments. Python makes large arrays, and
-        runs kernels that threads share, as steps of the native plan. Checked kernels run in Python,
+        A plan can run natively if it has library calls or a kernel that one thread runs, and if its
+        results are new arrays, views of new arrays, or arguments. The native plan calls Python to
+        make large arrays, and to run kernels that threads share. Checked kernels run in Python,
         which reads their report. Guards check that written arguments are writable and share no
         memory with others.
 
         Args:
             count: The number of results of the call; further results are lengths.
-            form: The bits for the container of results; None if a function builds the return value.
+            form: The `form` of the native plan, which describes the container of results; None if a
+                function builds the return value.
             live: The buffers whose arrays exist already, because steps ran before this call.
             of_arguments: The numbers of the results that are arguments or views of arguments.
-            examples: The arguments of a call that returns all results, unchanged and in order.
+            examples: The arguments of this call, if it returns all results of the plan, unchanged
+                and in order; else None.
             kind: The class of the container of results; None for a single array.
             finish: A function that builds the return value from the arrays of results, if `form` is
                 None.

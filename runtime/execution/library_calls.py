@@ -1,10 +1,10 @@
 """Library calls as steps of plans, and the limits of the threads of libraries.
 
-A library that computes matrix products has threads of its own. A plan calls the library only
-between parallel sections, so that its threads do not run at the same time as our workers.
-`threads(n)` and `AXIOMJIT_NUM_THREADS` limit the library, too, if `threadpoolctl` can be imported.
-A library has one limit per process. While several calls have a limit, the smallest limit holds for
-all.
+A library that computes matrix products has threads of its own. A plan calls a library with threads
+only between parallel sections, so that the library's threads do not run at the same time as our
+workers. `threads(n)` and `AXIOMJIT_NUM_THREADS` limit the library, too, if `threadpoolctl` can be
+imported. A library has one limit per process. While several calls have a limit, the smallest limit
+holds for all.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class CallForm(StepForm):
         return (Making if self.step.allocates_targets else Calling)(self, lengths)
 
     def of_words(self, values: Values, lengths: Mapping[Symbol, int]) -> NativeStep:
-        """The step, which each call binds if it must know lengths that differ between calls."""
+        """The step; each call binds it if it needs lengths that differ between calls."""
         step = self.step
         makes: Any = step.operation.evaluate if step.allocates_targets else None
         sized = makes is not None and makes.needs_shape
@@ -281,7 +281,7 @@ class Making(BoundStep):
 def _within_limits(
     function: Callable[..., Any], shapes: Sequence[tuple[int, ...]]
 ) -> Callable[..., Any]:
-    """The function; for large arrays, its calls use only the threads that the caller may use."""
+    """The function, changed for large arrays to use only as many threads as the caller may use."""
     unknown = any(isinstance(n, Dim) for shape in shapes for n in shape)
     large = unknown or any(math.prod(shape) > SMALL for shape in shapes)
     return partial(_with_thread_limits, function) if large else function
@@ -297,7 +297,7 @@ def _with_thread_limits(function: Callable[..., Any], *operands: Any) -> Any:
 def _counted(
     function: Callable[..., Any], operands: Sequence[Any], where: str | None
 ) -> Callable[..., Any]:
-    """The function, whose calls are counted and whose errors name the user's line."""
+    """The function, changed to count its calls and to add the user's line to its errors."""
     function = _within_limits(function, [operand.shape for operand in operands])
 
     def call(*seen: Any) -> Any:
@@ -325,7 +325,7 @@ def _located(error: Exception, where: str | None) -> Exception:
 
 
 class _Limits:
-    """The limits of running calls, and the numbers of threads before there were limits."""
+    """The limits of running calls, and libraries' numbers of threads before the first limit."""
 
     under_way: tuple[int, ...] = ()
     before: tuple[tuple[Any, int], ...] = ()
@@ -344,7 +344,7 @@ def is_limited() -> bool:
 
 @lru_cache(maxsize=1)
 def _libraries() -> tuple[Any, ...]:
-    """The controllers of loaded libraries, with `get_num_threads` and `set_num_threads`."""
+    """The objects, with `get_num_threads` and `set_num_threads`, that control loaded libraries."""
     try:
         from threadpoolctl import ThreadpoolController
     except ImportError:

@@ -40,7 +40,9 @@ from axiomjit.symbolic.dims import Dim, Lengths, Symbol, dim
 
 Runner = Callable[..., Any]
 RELEASING_WORK: Final = 300_000
-"""The work, in additions, from which a native call releases the GIL; it takes about 10 us."""
+"""The work, in additions, from which a native call releases the GIL; this work takes about 10
+us.
+"""
 
 
 class Gives(Record):
@@ -152,7 +154,8 @@ class NativeWriter:
     ) -> bool:
         """Write the allocation of a buffer, in new memory or in the memory of `source`.
 
-        Python makes large arrays, by `make`, or by `make_at` from the lengths of the call.
+        For a large array, the call of Python is written: of `make`, or of `make_at` with the
+        lengths of the call.
         """
         base = -1 if source is None else self.slots.pop(source)
         new = NewArray(buffer.dtype, shape, strides, self._slot(buffer.name), base, takes=base >= 0)
@@ -209,7 +212,7 @@ class NativeWriter:
     def call_at_lengths(
         self, function: Runner, slots: Sequence[int], made: Sequence[str] = ()
     ) -> bool:
-        """Write a call of a Python function of lengths, as in `StepForm.bind`, and of objects.
+        """Write a call of a Python function with lengths, as in `StepForm.bind`, and with objects.
 
         The function returns the arrays of the buffers in `made`.
         """
@@ -351,9 +354,10 @@ class NativeWriter:
 
 
 class NativeContinuation:
-    """The steps after a count, as a function of the objects that exist before them.
+    """A function that runs the steps after a count on the objects that exist before these.
 
-    When a count occurs again, its steps get a native call; before, they run in Python.
+    When a count occurs first, its steps run in Python; when it occurs again, they get a native
+    call.
     """
 
     def __init__(
@@ -436,12 +440,12 @@ def _run_at_lengths(
     symbols: Sequence[Symbol],
     *given: Any,
 ) -> Any:
-    """Call a function of lengths and objects; `given` are values of symbols, then the objects."""
+    """Call a function with lengths and objects; `given` are values of symbols, then objects."""
     count = len(symbols)
     lengths = {**known, **dict(zip(symbols, given[:count], strict=True))}
     return function(named.at(lengths), lengths, *given[count:])
 
 
 def given_key(number: int) -> int:
-    """The key of an array that is no argument of a native plan, which replaces a position."""
+    """The number that replaces the position of an array which is no argument of the native plan."""
     return -1 - number

@@ -48,11 +48,13 @@ if TYPE_CHECKING:  # native calls are written only when calls repeat
     from axiomjit.runtime.native_call.words import Word
 
 SERIAL_WORK: Final = 6_000_000
-"""The work, in additions, below which one thread is faster; it takes about 0.2 ms."""
+"""The work, in additions, below which one thread is faster; this work takes about 0.2 ms."""
 WATCHED_WORK: Final = 2**27
-"""The work, in additions, from which a helper runs a kernel that polls; it takes 3 to 50 ms."""
+"""The work, in additions, from which a helper thread runs a kernel that polls; this work takes 3 to
+50 ms.
+"""
 FIRST_WORK: Final = 40_000_000
-"""The work, in additions, of the first uninterrupted call, about 1 ms; see `ChunkSize`."""
+"""The work, in additions, of the first uninterrupted call (about 1 ms); `ChunkSize` adjusts it."""
 MAX_WORD: Final = 2**63 - 1
 _WORD_BYTES: Final = ctypes.sizeof(ctypes.c_int64)
 _count_run: Final = counter("kernels_run")
@@ -70,7 +72,7 @@ class NativeStep:
     def emit_alone(
         self, plan: Plan, native: NativeWriter, examples: Sequence[Any], kind: type | None
     ) -> bool:
-        """Write a call of one function for all results of the plan; False if there is none."""
+        """Write a call of one function for all results of the plan; False if it is impossible."""
         return False
 
 
@@ -238,14 +240,14 @@ class Checking(BoundStep):
         choice.check({**self._lengths, choice.symbol: int(self._count.of(arrays)[()])})
 
     def emit(self, native: NativeWriter) -> bool:
-        """Write checks of the number's range, if its guards are comparisons with other lengths."""
+        """Write checks of the truth's range, if its guards are comparisons with other lengths."""
         choice = self._form.step.choice
         ranges = [choice.range_by(guard, self._lengths) for guard in choice.guards]
         return all(pair is not None and native.expect(self._count, *pair) for pair in ranges)
 
 
 class WritingBack(StepForm, BoundStep):
-    """The step that copies the new value of a converted argument back; equal for all lengths."""
+    """The step that copies a new value back into an argument, if the argument was converted."""
 
     __slots__ = ("_step",)
 
@@ -284,7 +286,7 @@ class GivingResults(BoundStep):
         return [window.of(arrays) for window in self._windows]
 
     def emit(self, native: NativeWriter) -> bool:
-        """Write the slots of the results, after instructions that make views."""
+        """Write the slots of the results, after instructions that make the views among them."""
         return native.give(self._names, self._windows)
 
 
@@ -292,8 +294,8 @@ class LaunchForm(StepForm):
     """The form of a launch of a kernel, with the words that do not depend on lengths.
 
     `given` lists the words for numbers among the arguments, as word, position and dtype. `before`
-    is the launch of a prepass or of a parallel variant. A prepass runs first if threads share
-    chains.
+    is the launch of a prepass or of a parallel variant. A prepass runs before the kernel if threads
+    share chains.
     """
 
     __slots__ = (

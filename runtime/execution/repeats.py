@@ -81,7 +81,7 @@ class RegionForm(StepForm):
         return found
 
     def of_words(self, values: Values, lengths: Mapping[Symbol, int]) -> NativeStep:
-        """The step, which each call binds if its lengths differ between calls."""
+        """The step; each call binds it if its lengths differ between calls."""
         step = self.step
         dims = [n for one in step.operands for n in (one.offset, *one.shape, *one.strides)]
         dims += [step.trips] if isinstance(step, Repeat) and step.trips is not None else []
@@ -221,7 +221,7 @@ class Body:
     def __init__(
         self, form: PlanForm, lengths: Mapping[Symbol, int], index: Symbol | None, gives: bool
     ) -> None:
-        """Take the form, which is bound later; with `gives`, the body returns all its results."""
+        """Store the form, which is bound later; with `gives`, a run returns all its results."""
         self._form, self._lengths, self._index = form, dict(lengths), index
         self._gives = gives
         self._bound: BoundPlan | None = None
@@ -234,7 +234,7 @@ class Body:
         return partial(self._run if self._index is None else self._run_at, *seen)
 
     def _run(self, *given: Any) -> Any:
-        """Run the body, whose lengths do not depend on the trip, the last value."""
+        """Run the body on all values except the last one, the trip, on which no length depends."""
         if self._entry is None:
             return self._slow(*given[:-1])
         return self._entry(*given[:-1])

@@ -20,7 +20,7 @@ Arrays = dict[str, Array]
 
 
 def lengths_at(dims: tuple[Dim, ...], lengths: Mapping[Symbol, int]) -> tuple[int, ...]:
-    """The values of lengths."""
+    """The values of symbolic lengths."""
     return tuple(evaluate(d, lengths) for d in dims)
 
 
@@ -50,7 +50,7 @@ def _are_same(some: tuple[Dim, ...], others: tuple[Dim, ...]) -> bool:
 
 
 class PlanMemory:
-    """The memory of a plan by name, and its lengths by number, for all steps."""
+    """The buffers of a plan by name, and its lengths by number, which all steps use."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan, self.lengths = plan, Lengths()

@@ -1,7 +1,7 @@
 """Worker threads, the number of threads, and the jobs whose chunks workers help to run.
 
-A kernel releases the GIL, so the threads of the standard library are sufficient. The caller always
-works itself, and waits only for running chunks, never for a thread to wake up. So nested and
+A kernel releases the GIL, so the threads of the standard library are sufficient. The caller itself
+always works, too, and waits only for running chunks, never for a thread to wake up. So nested and
 concurrent calls cannot block each other; they only find fewer idle workers.
 
 A signal handler may interrupt the calling thread at any instruction, call this module again, and
@@ -31,7 +31,9 @@ from axiomjit.base.locks import after_fork, new_gate, new_lock
 Chunk = Callable[[int, int], int]
 AnyPath = str | os.PathLike[str]
 MIN_SPEEDUP: Final = 1.1
-"""The factor by which sharing the units of chains must be faster than running entire chains."""
+"""The factor by which sharing the units of chains must be faster than running entire chains on
+threads.
+"""
 SHARE_DIVISOR: Final = 16
 """The smallest chunk is a thread's share of all units, divided by this number."""
 VARIABLES: Final = ("AXIOMJIT_NUM_THREADS", "OMP_NUM_THREADS")
@@ -40,7 +42,7 @@ ALL_UNITS: Final = 2**62
 LONG_CHUNK_S: Final = 0.02
 """The duration of a call, in seconds, above which later calls become shorter, for Ctrl-C."""
 PATIENCE_S: Final = 1.0
-"""The seconds that a watching caller waits for a helper before it works itself."""
+"""The number of seconds that a caller which watches waits for a helper before it works itself."""
 SHORT_CHUNK_S: Final = 0.005
 """The duration of a call, in seconds, below which later calls become longer."""
 
@@ -51,7 +53,7 @@ class ChunkSize:
     __slots__ = ("most",)
 
     def __init__(self, most: int) -> None:
-        """Start with a guess; a guess that is too low costs little."""
+        """Start with the guess `most`; a guess that is too low costs little."""
         self.most = max(1, most)
 
     def learn(self, units: int, seconds: float) -> None:
@@ -141,7 +143,7 @@ class Job:
                 pass
 
     def stop(self) -> None:
-        """Prevent further calls, also calls for later units of a running chunk."""
+        """Prevent further calls of kernels, also calls for later units of a running chunk."""
         self.chunks.clear()
         self.is_open = False
         if self.give_up is not None:
@@ -165,7 +167,7 @@ class Job:
             raise interrupt
 
     def abandon(self) -> None:
-        """Give up the chunks of helpers, which do not exist in this forked process."""
+        """Give up the chunks of helpers; this process, a forked child, has no helper threads."""
         self.failures.append(RuntimeError("the process was forked while it ran chunks"))
         self.stop()
         self.seats = ()
@@ -235,7 +237,7 @@ class Pool:
         for job in list(self.jobs):
             if job.help():
                 return True
-            if not job.is_open:  # a signal came before the caller could do this
+            if not job.is_open:  # a signal came before the caller could drop it
                 self.jobs.pop(job, None)
         return False
 
@@ -303,7 +305,7 @@ def chunk_edges(grid: int, threads: int) -> tuple[int, ...]:
 
 
 def cuts_chains(chains: int, ahead: int, work: int, threads: int) -> bool:
-    """True if threads should share the units of chains after a prepass, not entire chains."""
+    """True if a prepass and shared units of chains are faster than entire chains per thread."""
     if threads == 1 or not chains:
         return False
     longest = -(-chains // min(threads, chains))  # the chains of one thread
@@ -402,7 +404,7 @@ def granted() -> int:
     """The number of threads that CPUs, control groups and environment allow.
 
     The first call that could use threads determines the number; after a fork it is determined
-    again. The first environment variable with a number is used.
+    again. Of the environment variables, the first one that has a number is used.
     """
     affinity = getattr(os, "sched_getaffinity", None)
     cpus = len(affinity(0)) if affinity else os.cpu_count() or 1

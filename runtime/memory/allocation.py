@@ -1,16 +1,16 @@
 """Allocate, measure and recycle the memory of arrays.
 
-Memory of large arrays is given out again after NumPy has freed it. Such an array owns its memory
-like any other array (`base` is None): NumPy allocates and frees the memory by the memory handler
-that is set while the array is made (NEP 49). New memory costs as much as the work on it, since the
-system clears each page at its first access.
+Memory of large arrays is given out again after NumPy has freed it. A large array from here owns its
+memory like any other array (`base` is None): NumPy allocates and frees the memory by the memory
+handler that is set while the array is made (NEP 49). New memory can cost as much time as the work
+on it, since the system clears each page at the first access to the page.
 
 The handler is machine code, since NumPy also calls it while Python ends. The code calls no function
-by name, so that it can be stored on disk. A block has one of eight sizes for each power of two and
-is aligned to 64 bytes; behind it are the address from malloc and the number of its size. A free
-block begins with the address of the next free block of its size. The state of the allocator has a
-lock, the number of kept bytes and its limit, the numbers of recycled and of new blocks, the
-addresses of malloc, free and madvise, and a list of free blocks for each size.
+by name, so that it can be stored on disk. A block is aligned to 64 bytes and has one of eight sizes
+for each power of two. Behind the block are the address that malloc returned and the number of the
+size. A free block begins with the address of the next free block of its size. The state of the
+allocator has a lock, the number of kept bytes and its limit, the numbers of recycled and of new
+blocks, the addresses of malloc, free and madvise, and a list of free blocks for each size.
 
 All allocations of the runtime look up `empty` and `block` in this module at each call, so that
 tests can replace them by an allocator that ends every buffer at a protected page.
@@ -37,7 +37,9 @@ from axiomjit.runtime.object_cache.entries import function_address
 from axiomjit.runtime.object_cache.store import cached_code
 
 NEW_FROM_DESCRIPTION, AS_SCALAR, SET_BASE, SET_HANDLER = 94, 76, 282, 304
-"""Indices of PyArray_NewFromDescr, PyArray_Return, PyArray_SetBaseObject, PyDataMem_SetHandler."""
+"""The indices of PyArray_NewFromDescr, PyArray_Return, PyArray_SetBaseObject and
+PyDataMem_SetHandler in the table of NumPy's C interface.
+"""
 _WORD: Final = 8
 
 
@@ -165,7 +167,7 @@ def _capsule(address: int) -> Any:
 
 
 class _Process:
-    """The holder of the pool of this process, and of the most bytes that the pool may keep."""
+    """The holder of the pool of this process, and of the number of bytes that it may keep."""
 
     pool: _Pool | None = None
     most: int = sys.maxsize
@@ -221,7 +223,8 @@ def recycled(make: Maker, shape: Sequence[int], dtype: np.dtype[Any]) -> Array:
 def with_recycling(function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
     """The result of a function whose new NumPy arrays get memory from the pool, if there is one.
 
-    NumPy then uses the memory that is kept for compiled results, in place of more from the system.
+    NumPy then uses the memory that is kept for results of kernels, in place of new memory from the
+    system.
     """
     pool = _Process.pool
     limit = kept_limit()
@@ -274,8 +277,8 @@ def block(kind: type[ArgumentBlock], words: bytes) -> ArgumentBlock:
 def address(values: Array) -> int:
     """The address of the array's data.
 
-    The pointer is read behind the object's header, a fixed place in NumPy's C interface, since
-    Python's attributes take four times as long, too long for small arrays.
+    The address is read from the object's memory behind its header, a place that NumPy's C interface
+    fixes. Reading Python's attributes would take four times as long, too long for small arrays.
     """
     return _POINTER_AT(id(values) + _HEAD).value
 
@@ -311,10 +314,10 @@ def reused(array: Array, shape: Sequence[int], dtype: np.dtype[Any]) -> Array:
 
 
 def span(shape: Sequence[int], strides: Sequence[int], size: int = 1) -> tuple[int, int]:
-    """The lowest offset of an element from the first element, and the highest end.
+    """The lowest offset of an element from the first element, and the highest end of an element.
 
-    Both are in the unit of the strides; `size` is the size of an element in this unit. Both are 0
-    if there are no elements.
+    Both numbers are in the unit of the strides; `size` is the size of an element in this unit. Both
+    are 0 if there are no elements.
     """
     if 0 in shape:
         return 0, 0

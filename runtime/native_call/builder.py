@@ -23,12 +23,13 @@ Behind the header are the guards, the instructions of a plan, the slots of resul
 part before the arguments, the numbers of values passed to the runner, and the patches of
 instructions: pairs of the number of a word and the slot of its value.
 
-`runner` is a Python function in place of a plan. A word whose name ends in `_at` is the number of
-another word of the table. `otherwise` is a function that answers the call if one of `errors` is
-raised. `memory` is the number of bytes that the call allocates by Python, 0 if `STACK_WORDS` words
-are enough. A word whose name ends in `_from` is the number of a word in that memory, which begins
-with the objects of all slots. The vector has `outside` values from outside the call, then the
-arguments. The first argument has number 0, the last value before it -1.
+`runner` is a Python function that is called in place of a plan. A word whose name ends in `_at` is
+the number of another word of the table. `otherwise` is a function that answers the call if the plan
+or the runner raises one of `errors`. `memory` is the number of bytes that the call allocates by
+Python, 0 if `STACK_WORDS` words are enough. A word whose name ends in `_from` is the number of a
+word in that memory, which begins with the objects of all slots. The vector has the values of a
+call: `outside` values from outside the call, then the arguments. In the vector, the first argument
+has number 0, and the last value before it has number -1.
 """
 STACK_WORDS: Final = 256
 """The number of words of memory that a native call has on the stack."""
@@ -51,7 +52,7 @@ class Row:
 
 
 class EntryBuilder(Builder):
-    """A builder of the native entry; parameters, memory and the current table are values."""
+    """A builder of the native entry, with values for its parameters, memory and current table."""
 
     def __init__(self) -> None:
         super().__init__(NAME, 4)
@@ -70,7 +71,7 @@ class EntryBuilder(Builder):
         return self.word(self.table, HEADER.index(name))
 
     def runtime(self, name: str) -> Value:
-        """The address of a function or an object of CPython or NumPy, or of a word."""
+        """The address of the function, object or word with this name in `structures.RUNTIME`."""
         return self.word(self.head("runtime"), [*RUNTIME].index(name))
 
     def fill_slot(self, slot: Value, thing: Value, word: Value) -> None:
@@ -118,7 +119,7 @@ class EntryBuilder(Builder):
             self.store(self.word(source, number), self.at(target, number))
 
     def steps(self) -> Value:
-        """The address of the instructions; patched instructions are a copy in the call's memory."""
+        """The address of the instructions; if they have patches, of a copy in the call's memory."""
         steps, patches = (
             self.variable(self.at(self.table, self.head("steps_at"))),
             self.head("patches"),

@@ -1,9 +1,9 @@
 """Guard tables: the conditions and the instructions of a call, as words for the native entry.
 
 A table has a header, a record for each guard, a record for each instruction of a plan, the slots of
-results, and the known part of the vector. Records refer to values by their number in the vector. A
-table has the addresses of objects; `Table.kept` keeps these objects alive. To add a guard, add a
-row to `GUARDS` with its words and its code.
+results, and the known part of the vector. Records refer to a call's values by their numbers in the
+vector (see `builder.HEADER`). A table has the addresses of objects; `Table.kept` keeps these
+objects alive. To add a guard, add a row to `GUARDS` with its words and its code.
 """
 
 from __future__ import annotations
@@ -73,11 +73,11 @@ _NUMBERS: Final = {float: 1, complex: 2}
 _BIT_CLASSES: Final = {np.dtype(code).type for code in DTYPES}
 """The classes of NumPy scalars that consist only of the bits of their value."""
 UNUSED_SLOTS: Final = 2
-"""The number of slots for guarded values that no step uses; a complex number needs two."""
+"""The number of slots for guarded values that no step uses; a complex number needs two slots."""
 
 
 def _guard_array(e: EntryBuilder, row: Row, array: Value, missed: str) -> None:
-    """Emit the check of an array's layout, and of its address unless the row has 0."""
+    """Emit the check of an array's layout, and of its address unless the row has address 0."""
     e.require(e.test("eq", e.load(array, fields.TYPE), e.runtime("array_type")), missed)
     dtype = e.both(e.load(e.load(array, fields.DTYPE), fields.DTYPE_KIND), fields.DTYPE_BYTES)
     e.require(e.test("eq", dtype, row["dtype"]), missed)
@@ -150,9 +150,13 @@ GUARDS: Final[dict[str, tuple[tuple[str, ...], Callable[..., None]]]] = {
     **SOURCE_ROWS,
     **WORD_ROWS,
 }
-"""The words and the code of each guard; an array's shape and strides in bytes follow its words."""
+"""The words and the code of each guard; in a record, an array's shape and strides follow the
+words.
+"""
 Known = tuple[()] | tuple[object] | None
-"""The object that a value must be, () if the value must be missing, None if any value is read."""
+"""A tuple with the object that a value must be, () if the value must be missing, None for any
+value.
+"""
 _GUARD_NUMBERS: Final = {name: number for number, name in enumerate(GUARDS)}
 
 
@@ -196,7 +200,7 @@ class Guards:
         self.kept: list[object] = []
 
     def add(self, source: int, value: Any, position: int | None) -> bool:
-        """Guard a value of the vector; `position` is its position in the program, None if static.
+        """Guard a value of the vector; `position` is None for a static argument.
 
         Returns:
             True if it can be guarded.
@@ -429,7 +433,7 @@ class Guards:
         self._record("one", source, other)
 
     def distinct(self, source: int, others: Sequence[int]) -> None:
-        """Guard that a value is none of the objects that `others` are."""
+        """Guard that a value is a different object than each of the values numbered `others`."""
         self._record("distinct", source, len(others), *others)
 
     # --- effects ------------------------------------------------------------------------------
@@ -492,7 +496,7 @@ class Guards:
         errors: type[Exception] = OtherLengthError,
         passed: Sequence[int] = (),
     ) -> Table:
-        """The table of a call; the plan or the function `runner` returns the result of the call.
+        """The table of a call, whose result the plan or the function `runner` returns.
 
         If the plan or the runner raises one of `errors`, it does not fit the call, and `otherwise`
         returns the result. `passed` are the numbers of values from outside that `runner` gets
@@ -539,9 +543,9 @@ class Guards:
             raise OverflowError("a number in a table has more than 64 bits") from error
 
     def _with_words(self, steps: Sequence[Word]) -> tuple[list[int], list[int]]:
-        """The words of instructions, and the patches of the words that each call computes.
+        """The words of instructions, and the patches for words that each call computes.
 
-        Rows that compute words and check their limits become the last records.
+        The rows that compute these words and check limits become the last records of the table.
         """
         plain = [one.constant if isinstance(one, Dim) and not one.symbols else one for one in steps]
         computed = {k: one for k, one in enumerate(plain) if isinstance(one, Dim | FloatWord)}
@@ -585,7 +589,7 @@ class Guards:
 
 
 def _is_plain_key(key: Any) -> bool:
-    """True if the search for a key runs no user code, except code of other keys."""
+    """True if a search for a key runs no user code, apart from methods of other keys."""
     if type(key) is tuple:
         return all(map(_is_plain_key, key))
     return key is None or type(key) in (str, int, bool, float, complex, bytes)

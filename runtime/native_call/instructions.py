@@ -73,7 +73,7 @@ class NewArray(Instruction):
         return size
 
     def words(self) -> Sequence[Word]:
-        """The words; they poison a new array under `config.check`. Flags need a base."""
+        """The words of the record; under `config.check`, one is the value that fills the array."""
         flags = WRITEABLE if self.writable and self.base >= 0 else 0
         is_filled = config.check and (self.base < 0 or self.takes)
         fill = np.full(8, poison(self.dtype), self.dtype).tobytes()[:8] if is_filled else b""
@@ -303,8 +303,8 @@ class Store(Instruction):
     """Store an object into a value of the vector by a C function of target, key and object.
 
     The object is the result at `slot`, as a NumPy scalar if it has no dimensions. If `slot` is -1,
-    the object is the value of the vector with this `number`. The setter of a list keeps the
-    reference to the object.
+    the object is the value of the vector with this `number`. A list's setter takes over the
+    reference to the object; other setters do not.
     """
 
     setter: str
@@ -413,7 +413,7 @@ class NativePlan(Record):
 def answer(e: EntryBuilder, missed: str) -> None:
     """Emit code that calls the table's Python function or runs the instructions of its plan.
 
-    If the plan does not fit the call, the code at `missed` follows.
+    If the plan does not fit the call, the code at `missed` runs next.
     """
     hits = e.head("hits")
     e.store(e.add(e.load(hits), 1), hits)

@@ -1,4 +1,4 @@
-"""Native entries, which are C functions of a cell and the arguments of a call.
+"""Native entries, which are C functions that are called with a cell and the arguments of a call.
 
 The cell is a list of three items: a tuple of guard tables, each followed by the objects that it
 keeps alive; the Python function for calls that no table fits; and the runtime block, with the
@@ -114,7 +114,7 @@ _refusal: str | None = None
 
 
 def refusal() -> str:
-    """The reason why this process has no native entries; empty if it has."""
+    """The reason why this process has no native entries; empty if it has native entries."""
     global _refusal, _code
     if _refusal is None:
         with _lock:

@@ -117,7 +117,8 @@ def _search_own(e: EntryBuilder, row: Row, own: Value, missed: str) -> Value:
 def _read_inline(e: EntryBuilder, row: Row, whole: Value, missed: str) -> None:
     """Emit the read of an attribute of an instance that may have no dict.
 
-    An attribute that no instance had is missing while the class has the same number of names.
+    An attribute that no instance of the class has had is missing as long as the class has the same
+    number of attribute names.
     """
     _require_type(e, row, whole, missed)
     values, own = _own_values(e, whole)

@@ -1,9 +1,9 @@
 """The layout of CPython's and NumPy's objects: offsets of fields, and addresses of functions.
 
 The offsets are checked on known objects before they are used. Native calls also read instances,
-classes, functions, cells and containers from outside the call. Their layout differs among versions
-of CPython. If the version is unknown, or known objects have another layout, `outside_refusal`
-returns a reason, and these objects are read in Python.
+classes, functions, cells and containers from outside the call. The layout of these objects differs
+among versions of CPython. If the version is unknown, or known objects have another layout,
+`outside_refusal` returns a reason, and these objects are read in Python.
 """
 
 from __future__ import annotations
@@ -42,7 +42,9 @@ DTYPE_KIND: Final = 24
 DTYPE_BYTES: Final = 0xFFFFFFFF_00FFFFFF
 ALIGNED, WRITEABLE = 0x100, 0x400
 ERROR_BITS: Final = 0o6666
-"""The bits of NumPy's error state that request more than warnings; a kind of error has three."""
+"""The bits of NumPy's error state that request more than warnings; each kind of error has three
+bits.
+"""
 
 
 def word_at(address: int) -> int:
@@ -145,7 +147,7 @@ def _dtypes() -> bool:
 
 
 _NATIVE: Final = (ord("=") ^ ord("<")) << 16
-"""The bits in which the letters "=" and "<" for native byte order differ.
+"""The bits that differ between the letters "=" and "<", both of which stand for native byte order.
 
 Calls with arrays of the other byte order run in Python.
 """
@@ -224,10 +226,10 @@ def runtime_block() -> bytes:
 
 
 POINTER, TAGGED, INSIDE = "pointer", "tagged", "inside"
-"""Where the values of an instance without dict are.
+"""The three places where versions of CPython store the values of an instance without dict.
 
-The values are at the address in a word; at the address in the word of the dict, minus 1; or in the
-instance itself.
+With "pointer", a word of the instance has their address; with "tagged", the word of the dict has
+their address minus 1; with "inside", they are in the instance itself.
 """
 VALUES: Final = {(3, 11): POINTER, (3, 12): TAGGED, (3, 13): INSIDE}.get(sys.version_info[:2])
 DICT: Final = -24
@@ -250,7 +252,7 @@ VERSION: Final = 384
 CACHED_KEYS: Final = 872 if VALUES == POINTER else 880
 """The offset, in a class, of the names of its instances' attributes, in the order of the values."""
 KEYS_INDEX_BITS, KEYS_KIND, KEYS_COUNT, KEYS_TABLE, ONLY_STRINGS = 9, 10, 24, 32, 1
-"""Offsets in the keys of a dict or a class; the last number is the kind for strings."""
+"""Four offsets in the keys of a dict or a class, and the kind of keys that are all strings."""
 DICT_KEYS, DICT_VALUES = 32, 40
 """Offsets in a dict: its keys, and its values if they are not with the keys."""
 _MEMBER, _MEMBER_KIND, _MEMBER_OFFSET, _OBJECT_MEMBER = 40, 8, 16, 16
@@ -285,7 +287,7 @@ class Inline(Record):
 
 
 class NoAttributes(Record):
-    """The class has no place for an attribute: its instances have only slots."""
+    """The result for a class without a place for an attribute: its instances have only slots."""
 
 
 def attribute_place(kind: type, name: str) -> Slot | InDict | Inline | NoAttributes | None:
@@ -360,7 +362,7 @@ def _names(keys: int) -> list[str]:
 
 
 def _keys(keys: int) -> np.ndarray:
-    """The addresses of the keys at this address."""
+    """The addresses of the keys in the structure of keys at this address."""
     first = keys + KEYS_TABLE + (1 << _byte_at(keys + KEYS_INDEX_BITS))
     words = ctypes.c_int64 * (2 * word_at(keys + KEYS_COUNT))
     return np.array(words.from_address(first))[::2]

@@ -1,8 +1,9 @@
 """Words of a native call: integer arguments, and the lengths that follow from them.
 
 A word has 64 bits and a slot. A guard table reads integer arguments into slots and computes lengths
-from these. It does not fit the call if a length is beyond the table's limits or does not fit into
-64 bits. Words of instructions that depend on integer arguments are then copied from their slots.
+from these. The table does not fit the call if a length is beyond the table's limits or needs more
+than 64 bits. Words of instructions that depend on integer arguments are then copied from their
+slots.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ def _product(e: EntryBuilder, row: Row, value: Value, missed: str) -> None:
 
 
 def _quotient(e: EntryBuilder, row: Row, value: Value, missed: str) -> None:
-    """Emit the quotient, rounded down as by Python's `//`; a divisor below 1 fails the guard."""
+    """Emit the quotient, rounded down as by Python's `//`; the guard fails for divisors below 1."""
     left, right = _operands(e, row)
     e.require(e.test("sgt", right, 0), missed)
     _give(e, row, e.floor_quotient(left, right))
@@ -143,7 +144,7 @@ Rows = list[tuple[str, tuple[int, ...]]]
 
 
 class _Linear(Record):
-    """The number `factor * word + addend`; without a slot for the word, the addend."""
+    """The number `factor * word + addend`; only the addend if the word has no slot."""
 
     slot: int | None
     factor: int

@@ -1,18 +1,18 @@
-"""Entries of the cache: as bytes, and loaded into memory as executable code.
+"""The entries of the cache of machine code: their form as bytes, and the linker that loads them.
 
     axiomjit kernel 1 | SHA-256 of all that follows | length of the metadata | metadata | objects
 
 The metadata are one line of JSON with only texts and numbers, which Python reads as a literal; the
 object files follow without a gap. Bytes are rejected if they have another form, were made for
 another key, or call a function that kernels may not call; the kernel is then compiled again. The
-tables of an object file (ELF) list the functions that it calls. These tables are checked, because
-LLVM aborts the process on damaged tables.
+tables of an object file (ELF) list the functions that it calls. The tables of object files are
+checked, because LLVM aborts the process on damaged tables.
 
-Most files are linked here, without LLVM, whose import and start take 30 ms. The object
-files that LLVM writes for code in memory (large code model, x86-64) need little linking: sections
-are placed one after another, and absolute addresses are filled in. LLVM's linker links the other
-files, for instance files with jump tables. There each kernel is a separate library, so that equal
-names do not collide. A missing name is an error in both linkers, never a call of address 0. The
+Most files are linked here, without LLVM, whose import and start take 30 ms. The object files that
+LLVM writes for code in memory (large code model, x86-64) need little linking: sections are placed
+one after another, and absolute addresses are filled in. LLVM's linker links the other files, for
+instance files with jump tables. In LLVM's linker, each kernel is a separate library, so that equal
+names do not collide. In both linkers, a missing name is an error, never a call of address 0. The
 functions that an entry may call are checked when the entry is read.
 """
 
@@ -62,7 +62,7 @@ class Section(NamedTuple):
 
 
 class Symbol(NamedTuple):
-    """A symbol of an object file: `place` is its offset in its section, section 0 is undefined."""
+    """A symbol of an object file, at the offset `place` in a section; undefined in section 0."""
 
     name: str
     section: int
@@ -219,9 +219,9 @@ _START: Final = len(MAGIC) + _HEAD.size
 class Entry(Record):
     """The machine code of one kernel: object files, and the name of the kernel's function.
 
-    `calls` are the functions of the C library that the code calls. It is None if another process
-    cannot load the object files. `compile_ms` is the time of the compilation. `files` are the
-    tables of the object files.
+    `calls` are the functions of the C library that the code calls. `calls` is None if another
+    process cannot load the object files. `compile_ms` is the time of the compilation. `files` are
+    the tables of the object files.
     """
 
     key: str
@@ -326,7 +326,7 @@ def _calls(files: Iterable[ObjectFile]) -> set[str]:
 
 MACHINE: Final = MACHINES["x86_64"]
 PROGRAM, UNWINDING = 1, 0x70000001
-"""Types of sections: content to load, and unwind tables of exceptions, which are not loaded."""
+"""The types of sections with contents to load, and with unwind tables, which are not loaded."""
 WRITTEN, LOADED, THREADS_OWN = 1, 2, 0x400
 """Flags of sections: writable at run time, in memory at run time, separate for each thread."""
 WHOLE, DISTANCE, CALL, WHOLE_DISTANCE = 1, 2, 4, 24
@@ -340,7 +340,7 @@ Place = tuple[int, int]
 
 
 class NotLinkedError(Exception):
-    """Object files need more than this linker supports; the text has the reason."""
+    """Raised if object files need more than this linker supports; the text has the reason."""
 
 
 class LinkedCode:
@@ -439,7 +439,7 @@ def _layout(files: Sequence[ObjectFile]) -> tuple[dict[Place, int], int, int]:
 def _global_symbols(
     files: Sequence[ObjectFile], places: Mapping[Place, int], base: int
 ) -> dict[str, int]:
-    """The addresses of the symbols that files share; the first definition of a name holds."""
+    """The addresses of the symbols that files share; the first definition of a name is used."""
     found: dict[str, int] = {}
     for number, file in enumerate(files):
         for symbol in file.symbols:

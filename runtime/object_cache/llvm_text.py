@@ -1,7 +1,7 @@
 """The builder of the runtime's LLVM text.
 
-Values are 64-bit integers, and so are addresses until they are used. Variables are stack memory,
-which LLVM's passes turn into registers.
+Values are 64-bit integers; addresses are such integers, too, until memory is accessed. Variables
+are stack memory, which LLVM's passes turn into registers.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Builder:
         self._count = 0
 
     def text(self) -> str:
-        """The text of the function; allocations of stack memory are at its begin and run once."""
+        """The text of the function; it allocates all stack memory at its beginning, once."""
         return "\n".join((*self._head, *self._lines, " unreachable", "}")) + "\n"
 
     def _name(self) -> str:

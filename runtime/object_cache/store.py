@@ -10,15 +10,15 @@ writable by others. A folder is opened and checked for each use, and files are o
 the open folder, so that nobody can replace the folder in between.
 
 The folders also have the machine code of LLVM texts that are the same in every program
-(`cached_code`). Such code is never unloaded, since it may be called until the process ends, even
-after Python has cleared its modules.
+(`cached_code`). The code of these texts is never unloaded, since it may be called until the process
+ends, even after Python has cleared its modules.
 
 The key of a file is a digest of all inputs of its content. The machine code of a kernel depends on
 the kernel's own key (its source and words), its traits, the target with all its capabilities, the
 versions of Numba and llvmlite, Numba's settings, and the code of axiomjit that turns a source into
 machine code. A change of one of these inputs gives another key, so that no file is ever out of
 date. The record of a target is on disk too, since LLVM takes 30 ms to describe this processor. The
-key of a record depends on the processor's answers to the queries of LLVM, in place of the kernel.
+key of a record depends on the processor's answers to LLVM's queries, and not on a kernel.
 """
 
 from __future__ import annotations
@@ -88,9 +88,9 @@ def numba_settings() -> list[tuple[str, str]]:
 def maker_digest() -> str | None:
     """A digest of our code that makes machine code, and of the versions of Numba and LLVM.
 
-    Our files are hashed as Python does for byte code, since SHA-256 of all files would take 2 ms in
-    each process. The digest is None if our code cannot be read, as in an archive, or if Numba or
-    llvmlite is not installed.
+    Our files are hashed with the hash that Python uses for byte code, since SHA-256 of all files
+    would take 2 ms in each process. The digest is None if our code cannot be read, as in an
+    archive, or if Numba or llvmlite is not installed.
     """
     try:
         sources = [source_hash(_content(path)) for path in maker_files()]
@@ -161,7 +161,9 @@ _XGETBV_CODE: Final = bytes.fromhex(
     "0f01d0"  # xgetbv
     "c3"  # ret
 )
-"""The instructions that read which registers the system saves; the lower half is used."""
+"""The instructions that read which registers the system saves; the lower half of the result is
+used.
+"""
 _ALL_WORDS: Final = (1, 1, 1, 1)
 _LEAVES: Final = (
     (0, 0, _ALL_WORDS),
@@ -263,7 +265,7 @@ TEMPORARY_DIGITS: Final = 16
 STALE_SECONDS: Final = 3600
 """The age at which a temporary file is removed, and the shortest time between recorded uses."""
 PROCESSES_PER_COUNT: Final = 32
-"""One process in this number adds up the sizes of all files when it first writes a file."""
+"""One of this number of processes adds up the sizes of all files when it first writes a file."""
 TRIM_FRACTION: Final = 0.8
 """The fraction of the size limit down to which files are dropped."""
 ROOT: Final = 0
@@ -272,7 +274,7 @@ SUPPORTED: Final = os.open in os.supports_dir_fd and hasattr(os, "geteuid")
 
 
 class UnusableFolderError(Exception):
-    """A folder cannot be used; the message has the reason."""
+    """Raised if a folder cannot be used; the message has the reason."""
 
 
 class StoredFile(Record):
@@ -489,10 +491,10 @@ class ObjectStore:
         self._own: Directory | None = None
         self._shared: Directory | None = None
         self.trouble: str | None = None
-        """The reason why files are no longer written; None if they are."""
+        """The reason why files are no longer written; None if files are written."""
 
     def folders(self) -> list[Directory]:
-        """The user's own folder and the shared folder, as far as the settings have them."""
+        """The user's own folder and the shared folder, if the settings have them."""
         settings = config.cache_dir, config.cache_shared, config.cache_mb
         if settings != self._settings:
             path = own_path() if config.cache_mb > 0 else None
@@ -573,7 +575,7 @@ OBJECTS: Final = ObjectStore()
 
 
 def run_passes(manager: Any, module: Any, builder: Any) -> None:
-    """Run the passes of a manager over a module, and free the manager, which may have 75 KB."""
+    """Run the passes of a manager over a module, and free the manager, which may take 75 KB."""
     from llvmlite.binding.newpassmanagers import NewPassManager
 
     try:
@@ -590,7 +592,7 @@ MACHINE: Final = {"opt": 2, "codemodel": "jitdefault", "jit": True}
 
 
 def cached_code(text: str, symbol: str) -> LoadedCode:
-    """The machine code of a text, and the address of its function `symbol`; never unloaded.
+    """The machine code of a text, with the address of its function `symbol`; it is never unloaded.
 
     Raises:
         ImportError: llvmlite is not installed.
@@ -613,7 +615,7 @@ def cached_code(text: str, symbol: str) -> LoadedCode:
 
 
 def compiled(text: str) -> bytes:
-    """The object file of a text, for each CPU of this kind."""
+    """The object file of a text, whose code runs on every CPU of this machine type."""
     from llvmlite import binding
 
     machine = _machine(binding)
