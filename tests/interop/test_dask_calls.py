@@ -240,6 +240,21 @@ def test_readers_of_a_scan_compute_it():
     assert tasks(lambda x: np.cumsum(x, 0)[1:] * x[:-1]) == 3 * 3  # blocks with halos read it
 
 
+def test_errors_outside_of_functions_name_the_line_of_the_call():
+    add = aj.elementwise(lambda a, b: a + b, "broadcast")
+    x, other = in_blocks(chunks=(5, 5)), in_blocks(chunks=(4, 5))
+    lines = []
+    for call in (
+        lambda: add(x, other),
+        lambda: add(x, other),
+    ):
+        with pytest.raises(GraphValueError) as caught:
+            call()
+        lines.append(int(caught.value.where.rpartition(":")[2]))
+        assert __file__ in caught.value.where
+    assert lines[1] == lines[0] + 1
+
+
 def test_a_source_of_other_shapes_is_an_error():
     wrong = in_blocks().map_blocks(lambda b: b[1:], dtype="f8", meta=np.ones((0, 0)))
     made = jit(lambda x, y: x + y)(in_blocks(), wrong)
