@@ -25,7 +25,7 @@ from axiomjit.base.native_callable import NativeCallable
 from axiomjit.graph.nodes import Constant, Input, Node, Op
 from axiomjit.graph.primitives import UfuncFold
 from axiomjit.interop.dask_plans import Planned
-from axiomjit.scale.axis_classes import JOINED, REDUCE, SCAN, SLICE, TOTALS
+from axiomjit.scale.axis_classes import JOINED, REDUCE, SLICE, TOTALS
 from axiomjit.scale.block_graphs import BlockInput, block_graph
 from axiomjit.scale.combining import AsBlock, Chosen, Combining, SameState
 from axiomjit.scale.partitions import Places, number
@@ -93,19 +93,13 @@ class Arrays:
         inputs = [one for one in block.inputs if isinstance(one, BlockInput)]
         names = ["" if isinstance(one, Dim) else self._name(one.node) for one in block.inputs]
         partial = [one.partial for one in stage.targets]
-        continued = [self._continued(one) for one in stage.targets]
-        task = block_task(block, self._values, partial, needs, continued, names, grids)
+        task = block_task(block, self._values, partial, needs, names, grids)
         arguments: list[Any] = []
         fresh = iter(range(FRESH, 10 * FRESH))
         for one in inputs:
             arguments += self._argument(one, stage, fresh)
         for grid in grids:
             arguments += [_positions(stage, grid), (grid, next(fresh))]
-        for target, fold in zip(stage.targets, continued, strict=True):
-            if fold is not None:
-                before = self._made[self._classified.totals[target.node]]
-                index = (next(fresh) if grid is None else grid for grid in target.own)
-                arguments += [before, tuple(index)]
         if len(stage.targets) == 1:
             self._keep(stage.targets[0], self._blocks(task, stage.targets[0], arguments, fresh))
             return
@@ -116,13 +110,6 @@ class Arrays:
         )
         for k, target in enumerate(stage.targets):
             self._keep(target, self._blocks(Chosen(k), target, [whole, every], fresh))
-
-    def _continued(self, target: Target) -> UfuncFold | None:
-        """The fold of a target whose blocks continue the previous ones; None for other targets."""
-        if self._classified.cuts.get(target.node) != SCAN:
-            return None
-        assert isinstance(target.node.fold, UfuncFold)
-        return target.node.fold
 
     def _needs_elements(self, target: Target) -> bool:
         """True if a target is a fold without identity: blocks without elements have no state."""

@@ -125,18 +125,24 @@ def apply_function(function: ArrayFunction, values: Sequence[Any]) -> Any:
         value if is_array(type(value)) else array
         for value, array in zip(values, given.arrays, strict=True)
     )
-    results = range(len(built.graph.outputs))
+    numbers = range(len(built.graph.outputs))
     trace = WholeTrace(
         repr(function),
         built.graph,
         tuple(arrays),
         tuple(names),
-        flatten_tree([None for _ in results])[1],
-        tuple((k, None) for k in results),
+        flatten_tree([None for _ in numbers])[1],
+        tuple((k, None) for k in numbers),
         given.symbols,
         built.guards,
     )
-    return built.finish(answer(trace))
+    try:
+        results = answer(trace)
+    except (GraphTypeError, GraphValueError) as error:
+        # the line of an operation is that of the first call that made an equal graph
+        where = user_location()
+        raise type(error)(error.asked, error.seen, error.remedy, where) from None
+    return built.finish(results)
 
 
 def _numbered(trace: WholeTrace, graph: Graph) -> Iterator[tuple[int, Node]]:

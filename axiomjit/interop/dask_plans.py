@@ -11,7 +11,7 @@ from axiomjit.graph.nodes import Graph, Node
 from axiomjit.scale.axis_classes import Classified, classify_axes
 from axiomjit.scale.partitions import Partition
 from axiomjit.scale.refusals import Arguments, Blocks, unknown_lengths
-from axiomjit.scale.stages import Stage, stages_of
+from axiomjit.scale.stages import Stage, stages_of, with_fused_scans
 from axiomjit.symbolic.dims import Dim, symbols_in
 
 
@@ -51,7 +51,8 @@ class Planned:
         self.values = dict(trace.values)
         graph = _results_only(trace)
         _check_unknown(trace, graph, self.arguments)
-        self.classified: Classified = classify_axes(graph, self.arguments, self.values)
+        classified = classify_axes(graph, self.arguments, self.values)
+        self.classified: Classified = with_fused_scans(classified, self.values)
         self.stages: tuple[Stage, ...] = stages_of(self.classified, self.values)
 
 

@@ -66,10 +66,15 @@ from axiomjit.symbolic.index_maps import (
 
 
 class BlockInput(Record):
-    """A value that a task gets, with the part of each dimension that the task gets."""
+    """A value that a task gets, with the part of each dimension that the task gets.
+
+    If `is_before` is true, the value is the fold of all previous blocks, for a running fold. The
+    last dimension then has length 1.
+    """
 
     node: Node
     spans: Spans
+    is_before: bool = False
 
 
 class BlockGraph(Record):
@@ -126,6 +131,7 @@ class _Building:
         grids = range(len(stage.partitions))
         self._ends = frozenset(end for k in grids for end in (first_place(k), last_place(k)))
         self._inputs: list[BlockInput | Dim] = []
+        self._given: list[Input] = []
         self._numbers: dict[Dim, Input] = {}
         self._symbols: dict[tuple[Dim, Kind], Symbol] = {}
 
@@ -151,8 +157,7 @@ class _Building:
             outputs += results
             counts.append(len(results))
             reduced.append(count)
-        inputs = tuple(map(self._input, self._inputs))
-        graph = Graph(inputs, tuple(outputs))
+        graph = Graph(tuple(self._given), tuple(outputs))
         derived = tuple((symbol, length) for (length, _), symbol in self._symbols.items())
         return BlockGraph(
             graph,
@@ -162,13 +167,6 @@ class _Building:
             tuple(counts),
             tuple(reduced),
         )
-
-    def _input(self, one: BlockInput | Dim) -> Input:
-        made = (
-            self._numbers[one] if isinstance(one, Dim) else self._made[key_of(one.node, one.spans)]
-        )
-        assert isinstance(made, Input)
-        return made
 
     def _results(self, target: Target) -> tuple[list[Node], Dim]:
         """The results of a target, and the number of elements that it folds."""
@@ -249,8 +247,10 @@ class _Building:
         node, spans = key[0], self._spans[key]
         if key in self._leaves:
             shape = self._shape(node.shape, spans)
-            self._made[key] = Input(node.dtype, len(self._inputs), shape, node.weak)
+            made = Input(node.dtype, len(self._inputs), shape, node.weak)
+            self._made[key] = made
             self._inputs.append(BlockInput(node, spans))
+            self._given.append(made)
         elif isinstance(node, Op):
             self._made[key] = self._op(node, None, spans)
         else:
@@ -292,7 +292,19 @@ class _Building:
             return Op(
                 made.dtype, made.primitive, made.fold, made.operands, made.maps, extents, made.rank
             )
+        if op in self._classified.totals:
+            return self._continued(op, made, spans)
         return made
+
+    def _continued(self, op: Op, scan: Op, spans: Spans) -> Node:
+        """A running fold of a block, continued from the fold of all previous blocks."""
+        assert isinstance(op.fold, UfuncFold)
+        state = op.fold.state_dtype(op.dtype)
+        before = Input(state, len(self._inputs), (*scan.shape[:-1], dim(1)))
+        self._inputs.append(BlockInput(self._classified.totals[op], spans, True))
+        self._given.append(before)
+        both = builder.elementwise(op.fold.combine, before, builder.cast(scan, state))
+        return builder.cast(both, op.dtype)
 
     def _operand(
         self,
@@ -353,6 +365,7 @@ class _Building:
         if length not in self._numbers:
             self._numbers[length] = Input(INT, len(self._inputs), ())
             self._inputs.append(length)
+            self._given.append(self._numbers[length])
         return self._numbers[length]
 
     def _old_version(

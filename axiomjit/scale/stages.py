@@ -7,11 +7,13 @@ from itertools import permutations
 
 from axiomjit.base.records import Record
 from axiomjit.graph.library_operations import LibraryOperation
-from axiomjit.graph.nodes import Constant, Input, Node, Op, Update, post_order
+from axiomjit.graph.nodes import Constant, Input, Node, Op, Update, is_scan, post_order
+from axiomjit.graph.primitives import GATHER
 from axiomjit.scale.axis_classes import (
     JOINED,
     PART,
     REDUCE,
+    SCAN,
     SLICE,
     TOTALS,
     Classified,
@@ -105,6 +107,60 @@ def stages_of(classified: Classified, values: Values) -> tuple[Stage, ...]:
         else:
             made.append(Stage(level, partitions, (target,)))
     return tuple(sorted(made, key=lambda stage: stage.level))
+
+
+def with_fused_scans(classified: Classified, values: Values) -> Classified:
+    """The classified graph; running folds that one stage reads block by block are no cuts.
+
+    The stage then computes the running fold, so no array of the fold is made.
+    """
+    graph, kinds = classified.graph, classified.cuts
+    readers: dict[Node, list[Op]] = {}
+    for op in graph.ops:
+        for child in dict.fromkeys(op.operands):
+            readers.setdefault(child, []).append(op)
+    fused = {
+        op
+        for op in graph.ops
+        if kinds.get(op) == SCAN and len(_reading_levels(op, readers, classified, values)) == 1
+    }
+    cuts = {node: kind for node, kind in kinds.items() if node not in fused}
+    return classified.replace(cuts=cuts)
+
+
+def _reading_levels(
+    op: Op, readers: Mapping[Node, Sequence[Op]], classified: Classified, values: Values
+) -> set[int]:
+    """The levels of the stages that read a value; empty if it is a result or read elsewhere."""
+    found: set[int] = set()
+    if op in classified.graph.outputs:
+        return found
+    for reader in readers.get(op, ()):
+        if not _reads_own_block(reader, op, classified, values):
+            return set()
+        levels = {classified.levels[reader]}
+        if reader not in classified.cuts and reader not in classified.graph.outputs:
+            levels = _reading_levels(reader, readers, classified, values)
+        if not levels:
+            return set()
+        found |= levels
+    return found
+
+
+def _reads_own_block(op: Op, child: Node, classified: Classified, values: Values) -> bool:
+    """True if an operation computes a block from the same block of an operand."""
+    special = op.regions or op.conditions or isinstance(op, Update) or is_scan(op)
+    if special or isinstance(op.primitive, LibraryOperation) or op.primitive is GATHER:
+        return False
+    iterators, places = classified.iterators.get(op, ()), classified.places[child]
+    maps = (index for one, index in zip(op.operands, op.maps, strict=True) if one is child)
+    for index in maps:
+        for function, place in zip(index, places, strict=True):
+            walked = [(iterators[k], c.constant) for k, c in function.terms]
+            own = walked == [(place, 1)] and number(function.offset, values) == 0
+            if place is not None and not own:
+                return False
+    return True
 
 
 def _targets(classified: Classified) -> Iterator[tuple[Target, tuple[Partition, ...]]]:

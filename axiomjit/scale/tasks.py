@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 import zlib
 from collections.abc import Mapping, Sequence
-from itertools import count, islice
+from itertools import islice
 from typing import Any, Final
 
 import numpy as np
@@ -16,7 +16,6 @@ from axiomjit.base.records import Record
 from axiomjit.graph.execution import run_block
 from axiomjit.graph.indexing_ops import lengths_of
 from axiomjit.graph.nodes import Graph
-from axiomjit.graph.primitives import UfuncFold
 from axiomjit.scale.block_graphs import BlockGraph, block_length, first_place, last_place
 from axiomjit.scale.partitions import Values
 from axiomjit.scale.tokens import token_of
@@ -36,9 +35,7 @@ class Program(Record):
     of each block length, an input and a dimension with this length. `positions` has, for each grid
     axis, the number of the input with the ranges of blocks. `partial` is true for targets that are
     states. `needs_elements` has an entry for each target: the number of its elements if its fold
-    has no state without elements, else None. `continued` has, for each target that continues
-    previous blocks, the fold, and the number of the input with the fold of these blocks. `used` has
-    the symbols of the graph.
+    has no state without elements, else None. `used` has the symbols of the graph.
     """
 
     graph: Graph
@@ -50,7 +47,6 @@ class Program(Record):
     counts: tuple[int, ...]
     partial: tuple[bool, ...]
     needs_elements: tuple[Dim | None, ...]
-    continued: tuple[tuple[UfuncFold, int] | None, ...]
     names: tuple[str, ...]
     used: tuple[Symbol, ...]
 
@@ -118,16 +114,17 @@ class BlockTask:
         for k, (number, has) in enumerate(zip(program.counts, has_state, strict=True)):
             mine = tuple(islice(made, number)) if has else None
             found.append(mine if program.partial[k] or mine is None else mine[0])
-            if (going := program.continued[k]) is not None:
-                fold, place = going
-                # in place: the result of a run is a new array
-                fold.reduce(given[place], found[k], out=found[k], casting="unsafe")
         return found[0] if len(found) == 1 else found
 
 
-def block_task(block: BlockGraph, values: Values, partial: Sequence[bool],
-               needs_elements: Sequence[bool], continued: Sequence[UfuncFold | None],
-               names: Sequence[str], grids: Sequence[int]) -> BlockTask:  # fmt: skip
+def block_task(
+    block: BlockGraph,
+    values: Values,
+    partial: Sequence[bool],
+    needs_elements: Sequence[bool],
+    names: Sequence[str],
+    grids: Sequence[int],
+) -> BlockTask:
     """The task of a stage.
 
     Args:
@@ -135,18 +132,15 @@ def block_task(block: BlockGraph, values: Values, partial: Sequence[bool],
         values: The values of the symbols for lengths of entire arrays.
         partial: For each target, True if it is a state.
         needs_elements: For each target, True if its fold has no state without elements.
-        continued: For each target that is a running fold, the fold; the task gets the fold of all
-            previous blocks as its last inputs, in this order.
         names: The names of the inputs, for error messages.
         grids: The grid axes whose ranges the task gets behind the other inputs, in this order.
     """
     measured: dict[Symbol, tuple[int, int]] = {}
     for place, one in enumerate(block.inputs):
-        for d, span in enumerate(() if isinstance(one, Dim) else one.spans):
+        for d, span in enumerate(() if isinstance(one, Dim) or one.is_before else one.spans):
             if span is not None and span.is_plain:
                 measured.setdefault(block_length(span.grid), (place, d))
     inputs = sum(not isinstance(one, Dim) for one in block.inputs)
-    last = count(inputs + len(grids))
     nodes = (*block.graph.inputs, *block.graph.nodes)
     used = symbols_in(*(length for node in nodes for length in lengths_of(node)))
     program = Program(
@@ -159,7 +153,6 @@ def block_task(block: BlockGraph, values: Values, partial: Sequence[bool],
         block.counts,
         tuple(partial),
         tuple(n if needs else None for n, needs in zip(block.reduced, needs_elements, strict=True)),
-        tuple(None if fold is None else (fold, next(last)) for fold in continued),
         tuple(names),
         tuple(sorted(used, key=lambda symbol: symbol.name)),
     )

@@ -229,6 +229,32 @@ def test_the_report_names_classes_stages_tasks_and_bytes():
     assert "scan" in jit(lambda x: np.cumsum(x, 0)).axes_report(in_blocks())
 
 
+def test_readers_of_a_scan_compute_it():
+    def tasks(f):
+        found = jit(f)(in_blocks(chunks=(5, 5)))
+        np.testing.assert_allclose(computed(found), f(ROWS))
+        return len(tasks_of(found))
+
+    assert tasks(lambda x: np.cumsum(x, 0)) == 2 * 3
+    assert tasks(lambda x: np.sqrt(np.cumsum(x, 0)).max(0)) == 2 * 3
+    assert tasks(lambda x: np.cumsum(x, 0)[1:] * x[:-1]) == 3 * 3  # blocks with halos read it
+
+
+def test_errors_outside_of_functions_name_the_line_of_the_call():
+    add = aj.elementwise(lambda a, b: a + b, "broadcast")
+    x, other = in_blocks(chunks=(5, 5)), in_blocks(chunks=(4, 5))
+    lines = []
+    for call in (
+        lambda: add(x, other),
+        lambda: add(x, other),
+    ):
+        with pytest.raises(GraphValueError) as caught:
+            call()
+        lines.append(int(caught.value.where.rpartition(":")[2]))
+        assert __file__ in caught.value.where
+    assert lines[1] == lines[0] + 1
+
+
 def test_a_source_of_other_shapes_is_an_error():
     wrong = in_blocks().map_blocks(lambda b: b[1:], dtype="f8", meta=np.ones((0, 0)))
     made = jit(lambda x, y: x + y)(in_blocks(), wrong)

@@ -8,6 +8,7 @@ import pytest
 pytest.importorskip("dask.array")
 
 from axiomjit.base.config import config  # noqa: E402 - below the import of dask
+from tests.programs import worker_programs  # noqa: E402
 from tests.programs.block_programs import (  # noqa: E402
     DASK,
     GOAL,
@@ -64,3 +65,26 @@ def test_tasks_of_a_program_are_recorded(monkeypatch):
         seen.add(key)
     assert max(task.size for task in tasks.values()) >= 2**16
     assert simulated(tasks, 2).path <= simulated(tasks, 2).seconds
+
+
+@pytest.mark.parametrize("name", worker_programs.PROGRAMS)
+def test_programs_of_workers_are_numpys(name, monkeypatch):
+    monkeypatch.setattr(config, "disable", True)
+    assert worker_programs.equals_numpy(name)
+
+
+def test_a_worker_program_fails_by_name(monkeypatch, capsys):
+    runs = iter(
+        [
+            worker_programs.Run([np.ones(2)], 1.0, 2 * 10**9, 0),
+            worker_programs.Run([np.zeros(2)], 1.0, 10**6, 5),
+        ]
+    )
+    monkeypatch.setattr(worker_programs, "run", lambda *_, **__: next(runs))
+    monkeypatch.setattr(worker_programs, "equals_numpy", lambda _: True)
+    assert worker_programs.faults("scan", 1e9, 10**9, True) == [
+        "other bits with a worker killed",
+        "a worker held more than its limit",
+        "a worker wrote to disk",
+    ]
+    assert len(capsys.readouterr().out.splitlines()) == 2
