@@ -13,7 +13,17 @@ from typing import Any, Final
 import numpy as np
 
 from axiomjit.base.array_values import OPERATOR_UFUNCS
-from axiomjit.base.dtypes import BOOL, COMPLEX, FLOAT, INT, DType, is_complex, supported
+from axiomjit.base.dtypes import (
+    BOOL,
+    COMPLEX,
+    FLOAT,
+    INT,
+    UNSIGNED,
+    DType,
+    is_complex,
+    supported,
+    value_range,
+)
 from axiomjit.base.records import Record
 from axiomjit.base.trace_context import Following
 from axiomjit.graph.builder import (
@@ -111,13 +121,12 @@ class RegionBody:
         if not length > 0:
             raise RegionRefused("a computed position in an empty array")
         over = size(length)
-        low = elementwise(PRIMITIVES["greater_equal"], positions, size(-length))
-        high = elementwise(PRIMITIVES["less"], positions, over)
-        within = elementwise(PRIMITIVES["logical_and"], low, high)
-        self.check(within)
         negative = elementwise(PRIMITIVES["less"], positions, ZERO)
         behind = elementwise(PRIMITIVES["add"], positions, over)
         found = elementwise(WHERE, negative, behind, positions)
+        # a number that is still negative is a large one without a sign
+        within = elementwise(PRIMITIVES["less"], cast(found, UNSIGNED), cast(over, UNSIGNED))
+        self.check(within)
         return elementwise(WHERE, within, found, ZERO)
 
     def asked(
@@ -165,6 +174,11 @@ class RegionBody:
             zero = Scalar(nodes[1].dtype, nodes[1].dtype.type(0), False)
             self.check(elementwise(PRIMITIVES["not_equal"], nodes[1], zero))
         if made.dtype == INT and name in ("add", "sub", "mul", "pow", "neg"):
+            ends = _ends_of_operand(name, nodes)
+            if ends is not None:
+                for compare, operand, end in ends:
+                    self.check(elementwise(PRIMITIVES[compare], operand, end))
+                return
             about = UFUNCS[OPERATOR_UFUNCS[name]](*(cast(node, FLOAT) for node in nodes))
             assert isinstance(about, Node)
             size_ = elementwise(PRIMITIVES["absolute"], about)
@@ -229,6 +243,28 @@ def followed(
     for storage in region.finals:
         if len(storage.related()) > 1:
             raise RegionRefused("a write into an array that may share memory with another one")
+
+
+def _ends_of_operand(name: str, nodes: Sequence[Node]) -> list[tuple[str, Node, Node]] | None:
+    """The comparisons of an operand which say that its sum with a constant has 64 bits.
+
+    Returns:
+        Comparisons, each with the operand and its bound; None for other operations.
+    """
+    known = [k for k, node in enumerate(nodes) if isinstance(node, Scalar)]
+    if name not in ("add", "sub") or len(known) != 1 or any(node.dtype != INT for node in nodes):
+        return None
+    constant, operand = nodes[known[0]], nodes[1 - known[0]]
+    assert isinstance(constant, Scalar)
+    number, (least, greatest) = int(constant.value), value_range(INT)
+    if name == "add":
+        low, high = least - number, greatest - number
+    elif known == [1]:
+        low, high = least + number, greatest + number
+    else:
+        low, high = number - greatest, number - least
+    ends = ("greater_equal", low, low > least), ("less_equal", high, high < greatest)
+    return [(c, operand, Scalar(INT, INT.type(end), False)) for c, end, is_near in ends if is_near]
 
 
 def after_steps(*steps: object) -> Node:
