@@ -24,7 +24,7 @@ from axiomjit.base.dtypes import (
     supported,
     value_range,
 )
-from axiomjit.base.records import Record
+from axiomjit.base.records import Record, cached_property
 from axiomjit.base.trace_context import Following
 from axiomjit.graph.builder import (
     as_node,
@@ -39,7 +39,7 @@ from axiomjit.graph.closing import RegionRefused
 from axiomjit.graph.external_calls import stored
 from axiomjit.graph.indexing_ops import ZERO, as_mask
 from axiomjit.graph.library_operations import AFTER
-from axiomjit.graph.nodes import Node, Op, Scalar, size
+from axiomjit.graph.nodes import Node, Op, Scalar, post_order, size
 from axiomjit.graph.primitives import ALL_OF, COPY, PRIMITIVES, WHERE
 from axiomjit.graph.storages import update
 from axiomjit.numpy_rules.elementwise import UFUNCS
@@ -265,6 +265,33 @@ def _ends_of_operand(name: str, nodes: Sequence[Node]) -> list[tuple[str, Node, 
         low, high = number - greatest, number - least
     ends = ("greater_equal", low, low > least), ("less_equal", high, high < greatest)
     return [(c, operand, Scalar(INT, INT.type(end), False)) for c, end, is_near in ends if is_near]
+
+
+class Pass(Record):
+    """One pass through a body: the values given and returned, and the slots that changed.
+
+    `truth` is the condition of a loop. The first `asked` checks of the region belong to the
+    condition.
+    """
+
+    __slots__ = ("__dict__",)
+
+    region: RegionBody
+    given: tuple[Any, ...]
+    returned: tuple[Any, ...]
+    changed: frozenset[int]
+    truth: Node | None = None
+    asked: int = 0
+
+    @cached_property
+    def unread(self) -> tuple[Node, ...]:
+        """The last draw, and the steps with unread results that may raise an error."""
+        region, truth = self.region, [] if self.truth is None else [self.truth]
+        given = [v.node for v in self.returned if issubclass(type(v), Tracer)]
+        read = set(post_order((*region.finals.values(), *region.checks, *truth, *given)))
+        drawn = [] if region.drawn is None else [region.drawn]
+        failing = [one for one in region.failing if isinstance(one, Node) and one not in read]
+        return (*drawn, *failing)
 
 
 def after_steps(*steps: object) -> Node:
