@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 CONSUMERS: Final = ("sum", "min", "max", "any", "all", "list")
 """Builtins that use up an iterator and do not keep it."""
+WHOLE: Final = ("sum", "min", "max", "list")
+"""Those of them that read every item, so that inner loops may run to their ends at once."""
 _STAYING: Final = (ast.NamedExpr, ast.Yield, ast.YieldFrom, ast.Await, ast.Lambda)
 _PLAIN_TARGETS: Final = (ast.Name, ast.Tuple, ast.List, ast.expr_context)
 
@@ -43,12 +45,13 @@ def listed(rewriter: Expressions, node: ast.ListComp) -> ast.expr | None:
 def consumed(rewriter: Expressions, node: ast.Call) -> ast.expr | None:
     """The expression that replaces a call of a consumer with a generator; None for other calls."""
     given: Any = node.args[0] if node.args else None
-    if not isinstance(given, ast.GeneratorExp) or len(given.generators) > 1:
+    if not isinstance(given, ast.GeneratorExp):
         return None
     starred = any(isinstance(one, ast.Starred) for one in node.args)
     if starred or not all(one.arg for one in node.keywords):
         return None
-    if not (may_be_call_of(rewriter, node.func, CONSUMERS) and _may_be_loop(rewriter, given)):
+    names = CONSUMERS if len(given.generators) == 1 else WHOLE
+    if not (may_be_call_of(rewriter, node.func, names) and _may_be_loop(rewriter, given)):
         return None
     function = rewriter.expression(node.func)
     body, source = _loop(rewriter, given, given.generators)

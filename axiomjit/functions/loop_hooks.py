@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from axiomjit.base import loop_outcomes
-from axiomjit.base.dtypes import BOOL, FLOAT, INT, is_inexact, is_integer
+from axiomjit.base.dtypes import BOOL, INT, is_inexact, is_integer
 from axiomjit.base.locks import lazy_import
 from axiomjit.base.origins import user_location
 from axiomjit.base.trace_context import current
@@ -157,7 +157,7 @@ class LoopHooks:
         _, carried, loose = names
         sides = [_Shared(side, carried) for side in (then, otherwise)]
         before = sides[0].values(late.UNBOUND)
-        run = [one.called(late.UNBOUND, is_trip=False) for one in sides]
+        run = [one.called(late.UNBOUND) for one in sides]
         places = [carried.index(name) for name in loose]
         made = self._forked(truth_of(test), run, before, places)
         sides[0].put(made, late.UNBOUND)
@@ -371,7 +371,7 @@ class _Loop:
         Raises:
             RegionRefused: the loop cannot be a region.
         """
-        before, trip = self.before, self.shared.called(self.unbound, is_trip=True)
+        before, trip = self.before, self.shared.called(self.unbound)
         found: tuple[Any, ...] = ()
 
         def body(_: Any, *values: Any) -> tuple[Any, ...]:
@@ -423,7 +423,7 @@ class Counted(_Loop):
         Raises:
             RegionRefused: the loop cannot be a region.
         """
-        before, called = self.before, self.shared.called(self.unbound, is_trip=True)
+        before, called = self.before, self.shared.called(self.unbound)
 
         counted = all(isinstance(one, int | np.integer) for one in self.ends)
         is_known = self._trips < MOST_KNOWN and counted and is_outermost
@@ -538,7 +538,7 @@ class _Shared:
         """Give the shared variables new values, and the body's other variables their old values."""
         _fill((*self._cells, *self._others), (*values, *self._earlier), unbound)
 
-    def called(self, unbound: Any, *, is_trip: bool) -> Callable[..., tuple[Any, ...]]:
+    def called(self, unbound: Any) -> Callable[..., tuple[Any, ...]]:
         """The body as a function of the variables' values, after the index if the body has one."""
         count = self._body.__code__.co_argcount
         own = {id(cell) for cell in self._cells}
@@ -550,10 +550,6 @@ class _Shared:
             run_body(self._body, *given[:count])
             self._region = current().region or self._region  # type: ignore[union-attr]
             found = self.returned = self.values(unbound)
-            if is_trip and any(map(_becomes_integer, given[count:], found)):
-                raise lazy_import("axiomjit.graph.closing").RegionRefused(
-                    "a float that is an integer after a trip"
-                )
             return found
 
         return run
@@ -593,14 +589,6 @@ def _fill(cells: Sequence[CellType], values: Sequence[Any], unbound: Any) -> Non
             del cell.cell_contents
         else:
             cell.cell_contents = value
-
-
-def _becomes_integer(before: Any, after: Any) -> bool:
-    """True if a Python float becomes a Python int in a trip."""
-    if not is_traced(before) or not before.node.weak or before.node.dtype != FLOAT:
-        return False
-    traced = is_traced(after) and after.node.weak and is_integer(after.node.dtype)
-    return traced or isinstance(after, int | SymbolicInt)
 
 
 def truth_of(value: Any) -> Any:

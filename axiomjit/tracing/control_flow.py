@@ -21,7 +21,6 @@ import numpy as np
 from axiomjit.base.dtypes import BOOL, FLOAT, INT
 from axiomjit.base.errors import amount
 from axiomjit.base.origins import user_location
-from axiomjit.base.records import Record, cached_property
 from axiomjit.base.trace_context import Following, current
 from axiomjit.graph.builder import cast, elementwise, python_number, strong
 from axiomjit.graph.closing import RegionRefused, close_bodies, is_elementwise_beyond
@@ -33,7 +32,6 @@ from axiomjit.graph.nodes import (
     Saved,
     Token,
     base_of,
-    post_order,
     root_of,
 )
 from axiomjit.graph.primitives import COPY, SAVE
@@ -55,7 +53,7 @@ from axiomjit.tracing.operators import TracedStorage
 from axiomjit.tracing.region_bodies import (
     UNBOUND,
     Kind,
-    RegionBody,
+    Pass,
     after_steps,
     all_true,
     applied,
@@ -69,6 +67,7 @@ from axiomjit.tracing.region_bodies import (
 )
 from axiomjit.tracing.swapped_names import (
     NamesSwapped,
+    check_types,
     moved_names,
     swapped_names,
     trace_in_turns,
@@ -240,33 +239,6 @@ def count_trips(start: Dim, stop: Dim, step: Dim) -> tuple[Dim, bool]:
         return count, True
 
 
-class _Pass(Record):
-    """One pass through a body: the values given and returned, and the slots that changed.
-
-    `truth` is the condition of a loop. The first `asked` checks of the region belong to the
-    condition.
-    """
-
-    __slots__ = ("__dict__",)
-
-    region: RegionBody
-    given: tuple[Any, ...]
-    returned: tuple[Any, ...]
-    changed: frozenset[int]
-    truth: Node | None = None
-    asked: int = 0
-
-    @cached_property
-    def unread(self) -> tuple[Node, ...]:
-        """The last draw, and the steps with unread results that may raise an error."""
-        region, truth = self.region, [] if self.truth is None else [self.truth]
-        given = [v.node for v in self.returned if issubclass(type(v), Tracer)]
-        read = set(post_order((*region.finals.values(), *region.checks, *truth, *given)))
-        drawn = [] if region.drawn is None else [region.drawn]
-        failing = [one for one in region.failing if isinstance(one, Node) and one not in read]
-        return (*drawn, *failing)
-
-
 class _Carrying:
     """A region while it is made: its carried storages, and slots for numbers and new arrays."""
 
@@ -328,7 +300,7 @@ class _Carrying:
         same = map(is_unchanged, values, found)
         return found, frozenset(k for k, unchanged in enumerate(same) if not unchanged)
 
-    def grow(self, one: _Pass) -> bool:
+    def grow(self, one: Pass) -> bool:
         """Carry the storages that a pass has written; True if a storage is new."""
         places, before = self.places, len(self.places)
         for storage, node in one.region.finals.items():
@@ -341,7 +313,7 @@ class _Carrying:
             self.done = Input(FLOAT, len(places), (), False, Token())
         return grown
 
-    def kind(self, one: _Pass, slot: int) -> Kind:
+    def kind(self, one: Pass, slot: int) -> Kind:
         """The type of the value of a slot after a pass.
 
         Raises:
@@ -372,7 +344,7 @@ class _Carrying:
         """True if a loop surely has more than `number` trips; False for other regions."""
         return False
 
-    def ends(self, one: _Pass, status: Input | None) -> dict[int, Node]:
+    def ends(self, one: Pass, status: Input | None) -> dict[int, Node]:
         """The last version of each carried storage that a pass has changed, by place."""
         finals = [one.region.finals.get(s, node) for s, node in self.places.items()]
         before = self.places.values()
@@ -402,12 +374,12 @@ class _Carrying:
         found = [*self.places.values(), *done, *self.slots.values()]
         return found if status is None else [*found, status]
 
-    def note_failing(self, node: Op, passes: Sequence[_Pass]) -> None:
+    def note_failing(self, node: Op, passes: Sequence[Pass]) -> None:
         """Make the program compute the region even without readers if a step may raise an error."""
         if any(one.region.failing for one in passes):
             self.following.may_fail.append(node)
 
-    def note_conditional(self, passes: Sequence[_Pass], is_conditional: bool = False) -> None:
+    def note_conditional(self, passes: Sequence[Pass], is_conditional: bool = False) -> None:
         """Record that the enclosing region has a loop that only a condition ends."""
         inside = any(one.region.has_conditional for one in passes)
         if self.following.region is not None and (is_conditional or inside):
@@ -497,13 +469,33 @@ class _Loop(_Carrying):
 
     def traced(self) -> list[Any]:
         """The carried values after the loop."""
+        first = one = self.passed()
         for _ in range(MAX_ROUNDS):
-            one = self.passed()
             if not self.grow(one):
-                return self.finished(one)
+                return self.finished(self.settled(first, one))
+            one = self.passed()
         raise RegionRefused("carried values whose types do not settle")
 
-    def passed(self) -> _Pass:
+    def settled(self, first: Pass, last: Pass) -> Pass:
+        """The last pass, in which all cells have the types that the numbers get after some trips.
+
+        Args:
+            first: The first pass, which was given the values before the loop.
+            last: The last pass, which was given the cells.
+        """
+        cells, more = self.kinds, list[Pass]()
+
+        def after(kinds: dict[int, Kind]) -> Pass:
+            self.kinds = cells | kinds
+            more.append(self.passed())
+            return more[-1]
+
+        before = {k: kind_of(value) for k, value in enumerate(self.carried) if k in cells}
+        check_types(before, cells, (first, last), after)
+        self.kinds = cells
+        return self.passed() if more else last
+
+    def passed(self) -> Pass:
         """Follow the body once."""
         self.open_slots()
         with followed(self.following, self.places, self.done) as region, self.within():
@@ -514,11 +506,11 @@ class _Loop(_Carrying):
             if self.span is not None and self.index is not None:
                 at = length(self.span[0] + self.span[1] * dim(self.index))
             returned, changed = self.kept(values, self.body(at, *values))
-        swapped = swapped_names(values, returned)
+        swapped = swapped_names(values, returned, self.carried)
         count = trips_until_back(swapped)
         if count > 1:
             raise NamesSwapped(count, swapped)
-        return _Pass(region, tuple(values), returned, changed, truth, asked)
+        return Pass(region, tuple(values), returned, changed, truth, asked)
 
     def has_more_trips(self, number: int) -> bool:
         """True if the number of trips is known and larger than `number`; a guard records this."""
@@ -539,7 +531,7 @@ class _Loop(_Carrying):
         """A block in which the index of the loop has its range."""
         return within_body(self.scope, self.index, self.span and self.span[2])
 
-    def grow(self, one: _Pass) -> bool:
+    def grow(self, one: Pass) -> bool:
         """Carry the values that the pass has written or newly bound; True if types change."""
         before = dict(self.kinds)
         for slot in sorted(one.changed):
@@ -552,7 +544,7 @@ class _Loop(_Carrying):
             self.kinds[slot] = joined(value, self.kinds.get(slot, kind), kind)
         return super().grow(one) or self.kinds != before
 
-    def finished(self, one: _Pass) -> list[Any]:
+    def finished(self, one: Pass) -> list[Any]:
         """Make the node of the loop."""
         for slot, kind in self.kinds.items():
             value = self.carried[slot]
@@ -635,14 +627,14 @@ class _Branch(_Carrying):
         region.check(applied("logical_not", self.truth) if ending[0] else self.truth)
         return list(self.sides[ending.index(False)](*self.carried))
 
-    def passed(self, side: Callable[..., Any]) -> _Pass:
+    def passed(self, side: Callable[..., Any]) -> Pass:
         """Follow one side."""
         within = within_body(self.scope, None, None)
         with followed(self.following, self.places, self.done) as region, within:
             returned, changed = self.kept(self.carried, side(*self.carried))
-        return _Pass(region, self.carried, returned, changed)
+        return Pass(region, self.carried, returned, changed)
 
-    def finished(self, sides: Sequence[_Pass]) -> list[Any]:
+    def finished(self, sides: Sequence[Pass]) -> list[Any]:
         """Make the node of the branch."""
         for slot in sorted(sides[0].changed | sides[1].changed):
             bound = [one for one in sides if one.returned[slot] is not UNBOUND]

@@ -13,8 +13,18 @@ from typing import Any, Final
 import numpy as np
 
 from axiomjit.base.array_values import OPERATOR_UFUNCS
-from axiomjit.base.dtypes import BOOL, COMPLEX, FLOAT, INT, DType, is_complex, supported
-from axiomjit.base.records import Record
+from axiomjit.base.dtypes import (
+    BOOL,
+    COMPLEX,
+    FLOAT,
+    INT,
+    UNSIGNED,
+    DType,
+    is_complex,
+    supported,
+    value_range,
+)
+from axiomjit.base.records import Record, cached_property
 from axiomjit.base.trace_context import Following
 from axiomjit.graph.builder import (
     as_node,
@@ -29,7 +39,7 @@ from axiomjit.graph.closing import RegionRefused
 from axiomjit.graph.external_calls import stored
 from axiomjit.graph.indexing_ops import ZERO, as_mask
 from axiomjit.graph.library_operations import AFTER
-from axiomjit.graph.nodes import Node, Op, Scalar, size
+from axiomjit.graph.nodes import Node, Op, Scalar, post_order, size
 from axiomjit.graph.primitives import ALL_OF, COPY, PRIMITIVES, WHERE
 from axiomjit.graph.storages import update
 from axiomjit.numpy_rules.elementwise import UFUNCS
@@ -111,13 +121,12 @@ class RegionBody:
         if not length > 0:
             raise RegionRefused("a computed position in an empty array")
         over = size(length)
-        low = elementwise(PRIMITIVES["greater_equal"], positions, size(-length))
-        high = elementwise(PRIMITIVES["less"], positions, over)
-        within = elementwise(PRIMITIVES["logical_and"], low, high)
-        self.check(within)
         negative = elementwise(PRIMITIVES["less"], positions, ZERO)
         behind = elementwise(PRIMITIVES["add"], positions, over)
         found = elementwise(WHERE, negative, behind, positions)
+        # a number that is still negative is a large one without a sign
+        within = elementwise(PRIMITIVES["less"], cast(found, UNSIGNED), cast(over, UNSIGNED))
+        self.check(within)
         return elementwise(WHERE, within, found, ZERO)
 
     def asked(
@@ -165,6 +174,11 @@ class RegionBody:
             zero = Scalar(nodes[1].dtype, nodes[1].dtype.type(0), False)
             self.check(elementwise(PRIMITIVES["not_equal"], nodes[1], zero))
         if made.dtype == INT and name in ("add", "sub", "mul", "pow", "neg"):
+            ends = _ends_of_operand(name, nodes)
+            if ends is not None:
+                for compare, operand, end in ends:
+                    self.check(elementwise(PRIMITIVES[compare], operand, end))
+                return
             about = UFUNCS[OPERATOR_UFUNCS[name]](*(cast(node, FLOAT) for node in nodes))
             assert isinstance(about, Node)
             size_ = elementwise(PRIMITIVES["absolute"], about)
@@ -229,6 +243,55 @@ def followed(
     for storage in region.finals:
         if len(storage.related()) > 1:
             raise RegionRefused("a write into an array that may share memory with another one")
+
+
+def _ends_of_operand(name: str, nodes: Sequence[Node]) -> list[tuple[str, Node, Node]] | None:
+    """The comparisons of an operand which say that its sum with a constant has 64 bits.
+
+    Returns:
+        Comparisons, each with the operand and its bound; None for other operations.
+    """
+    known = [k for k, node in enumerate(nodes) if isinstance(node, Scalar)]
+    if name not in ("add", "sub") or len(known) != 1 or any(node.dtype != INT for node in nodes):
+        return None
+    constant, operand = nodes[known[0]], nodes[1 - known[0]]
+    assert isinstance(constant, Scalar)
+    number, (least, greatest) = int(constant.value), value_range(INT)
+    if name == "add":
+        low, high = least - number, greatest - number
+    elif known == [1]:
+        low, high = least + number, greatest + number
+    else:
+        low, high = number - greatest, number - least
+    ends = ("greater_equal", low, low > least), ("less_equal", high, high < greatest)
+    return [(c, operand, Scalar(INT, INT.type(end), False)) for c, end, is_near in ends if is_near]
+
+
+class Pass(Record):
+    """One pass through a body: the values given and returned, and the slots that changed.
+
+    `truth` is the condition of a loop. The first `asked` checks of the region belong to the
+    condition.
+    """
+
+    __slots__ = ("__dict__",)
+
+    region: RegionBody
+    given: tuple[Any, ...]
+    returned: tuple[Any, ...]
+    changed: frozenset[int]
+    truth: Node | None = None
+    asked: int = 0
+
+    @cached_property
+    def unread(self) -> tuple[Node, ...]:
+        """The last draw, and the steps with unread results that may raise an error."""
+        region, truth = self.region, [] if self.truth is None else [self.truth]
+        given = [v.node for v in self.returned if issubclass(type(v), Tracer)]
+        read = set(post_order((*region.finals.values(), *region.checks, *truth, *given)))
+        drawn = [] if region.drawn is None else [region.drawn]
+        failing = [one for one in region.failing if isinstance(one, Node) and one not in read]
+        return (*drawn, *failing)
 
 
 def after_steps(*steps: object) -> Node:

@@ -1,4 +1,4 @@
-"""Names of arrays that the body of a loop swaps or moves.
+"""Names of arrays, and of numbers of unequal types, that the body of a loop swaps or moves.
 
 If names are swapped, the body is followed several times, until each name has its first array again.
 A loop with a condition also asks the condition between the trips that are followed as one; a number
@@ -12,10 +12,11 @@ import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final
 
+from axiomjit.base.dtypes import DType
 from axiomjit.graph.closing import RegionRefused
 from axiomjit.symbolic.dims import Dim
 from axiomjit.tracing.lengths import length, unwrap
-from axiomjit.tracing.region_bodies import UNBOUND
+from axiomjit.tracing.region_bodies import UNBOUND, Kind, Pass, kind_of
 from axiomjit.tracing.tracer import Tracer
 
 MOST_TRIPS: Final = 4
@@ -33,16 +34,70 @@ class NamesSwapped(RegionRefused):
         self.trips, self.taken = trips, taken
 
 
-def swapped_names(before: Sequence[Any], after: Sequence[Any]) -> dict[int, int]:
+def swapped_names(
+    before: Sequence[Any], after: Sequence[Any], first: Sequence[Any]
+) -> dict[int, int]:
     """For each name that gets the array of another name in a trip, the place of the other name.
+
+    Numbers count like arrays if numbers of unequal types are swapped.
 
     Args:
         before: The values of the names before a trip.
         after: The values of the names after the trip.
+        first: The values of the names before the loop.
     """
-    places = {id(value): k for k, value in enumerate(before) if is_array(value)}
+    places = {id(value): k for k, value in enumerate(before) if issubclass(type(value), Tracer)}
     pairs = enumerate(zip(before, after, strict=True))
-    return {k: places[id(new)] for k, (old, new) in pairs if new is not old and id(new) in places}
+    taken = {k: places[id(new)] for k, (old, new) in pairs if new is not old and id(new) in places}
+    numbers = [k for k in taken if not is_array(after[k])]
+    if any(kind_of(first[k]) != kind_of(first[taken[k]]) for k in numbers):
+        return taken
+    return {k: place for k, place in taken.items() if k not in numbers}
+
+
+def check_types(
+    before: Mapping[int, Kind | None],
+    cells: Mapping[int, Kind],
+    passes: tuple[Pass, Pass],
+    after: Callable[[dict[int, Kind]], Pass],
+) -> None:
+    """Check that carried numbers have the types of their cells after some trips, and keep them.
+
+    Args:
+        before: The types before the loop.
+        cells: The types of the cells.
+        passes: The pass of the values before the loop, and the pass of the cells.
+        after: Follows a body whose numbers have given types.
+
+    Raises:
+        NamesSwapped: the numbers have their first types again after some trips.
+        RegionRefused: the numbers have other types than their cells.
+    """
+
+    def dtypes(one: Pass) -> dict[int, DType]:
+        kinds = ((k, kind_of(one.returned[k])) for k in cells)
+        return {k: cells[k].dtype if kind is None else kind.dtype for k, kind in kinds}
+
+    wanted = {k: cell.dtype for k, cell in cells.items()}
+    known = {k: kind.dtype if kind else wanted[k] for k, kind in before.items()}
+    first, last = map(dtypes, passes)
+    if known == first == last == wanted:
+        return
+    seen = [known]
+    while len(seen) <= MOST_TRIPS:
+        old = seen[-1]
+        if old == known:
+            new = first
+        elif old == wanted:
+            new = last
+        else:
+            new = dtypes(after({k: cells[k].replace(dtype=own) for k, own in old.items()}))
+        if new == old == wanted:
+            return
+        if new == known:
+            raise NamesSwapped(len(seen), {})
+        seen.append(new)
+    raise RegionRefused("a number whose type changes from trip to trip")
 
 
 def trips_until_back(taken: Mapping[int, int]) -> int:

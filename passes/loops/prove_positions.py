@@ -1,16 +1,16 @@
-"""LoopProgram -> LoopProgram: all positions that a loop reads are checked before the loop."""
+"""LoopProgram -> LoopProgram: positions are checked before a loop, or a failed check ends it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import numpy as np
 
-from axiomjit.base.dtypes import BOOL
+from axiomjit.base.dtypes import BOOL, INT, UNSIGNED, DType
 from axiomjit.base.records import Record
 from axiomjit.graph.nodes import LengthNode, Scalar
-from axiomjit.graph.primitives import PRIMITIVES, WHERE
+from axiomjit.graph.primitives import CAST, PRIMITIVES, WHERE
 from axiomjit.passes.ir.context import Context
 from axiomjit.passes.ir.loop_ir import (
     OF_PROGRAM,
@@ -38,19 +38,21 @@ LEAST_TRIPS: Final = 64
 """The smallest number of trips, in the traced call, of a loop before which positions are
 checked.
 """
+FIRST: Final = Index(dim(0), ())
 MAX_STATEMENTS: Final = 80
 """The largest number of statements of a loop before which positions are checked: the loop is
 compiled twice.
 """
-AND, AT_LEAST, BELOW = (PRIMITIVES[name] for name in ("logical_and", "greater_equal", "less"))
+AND, BELOW = PRIMITIVES["logical_and"], PRIMITIVES["less"]
 
 
 def prove_positions(program: LoopProgram, context: Context) -> LoopProgram:
     """Check all positions that a loop reads from an array before the loop, if it only reads them.
 
-    An additional loop compares all positions with the ends of the indexed array. If no position is
-    negative or beyond the end of the array, the loop runs without checks and without wrapping
-    positions. If a check fails, the loop runs with checks, as before this pass.
+    An additional loop looks at all positions. If no position is negative or beyond the end of the
+    array, the loop runs without checks and without wrapping positions. If a position fails, the
+    loop runs as before. A loop that can be no vector code checks each position in its trip, and
+    ends where a check fails: a branch that is never taken costs less than another loop.
 
     Needs: a legal loop program with lowered regions.
     Gives: a legal loop program.
@@ -69,14 +71,15 @@ def prove_positions(program: LoopProgram, context: Context) -> LoopProgram:
 class Check(Record):
     """A computed position with its check; `truth` is the name of the check's outcome.
 
-    `place` is the position from the start of the array, or 0 if the position is not within the
-    array.
+    `wrapped` is the position from the start of the array, `place` the same, or 0 if the position is
+    not within the array. `length` is a number without a sign, as the position is when they are
+    compared: a negative position is then beyond every length.
     """
 
     position: str
+    wrapped: str
     truth: str
     place: str
-    zero: str
     length: str
     needed: tuple[Stmt, ...]
 
@@ -91,35 +94,86 @@ class _Proving:
         self.cells: list[Storage] = []
 
     def nest(self, nest: Nest) -> Nest:
-        """The nest with two versions of its loops over positions."""
+        """The nest with two versions of loops over positions, or with loops that end at a check."""
         self.cells = []
         body = self.body(nest.body)
-        if not self.cells:
+        if body == nest.body:
             return nest
         return nest.replace(body=body, tiles=(*nest.tiles, *self.cells))
 
-    def body(self, body: Sequence[Stmt]) -> tuple[Stmt, ...]:
-        """The statements; before each loop with positions, a new loop checks the positions."""
+    def body(self, body: Sequence[Stmt], ends: bool = False) -> tuple[Stmt, ...]:
+        """The statements; before each loop with positions stands a loop that looks at them.
+
+        `ends` is True if the loop around the statements ends where a check fails.
+        """
         found: list[Stmt] = []
-        for stmt in body:
+        for stmt in self.ended(tuple(body)) if ends else body:
             if isinstance(stmt, When):
-                found.append(When(stmt.value, *map(self.body, bodies_of(stmt))))
+                found.append(When(stmt.value, *(self.body(part, ends) for part in bodies_of(stmt))))
                 continue
-            checks = self.checks(stmt) if isinstance(stmt, For) else []
+            scalar = isinstance(stmt, For) and _is_scalar(stmt)
+            checks = self.checks(stmt) if isinstance(stmt, For) and not scalar else []
             if isinstance(stmt, For) and checks:
                 found += self.versions(stmt, checks)
             elif isinstance(stmt, For) and stmt.kind in OF_PROGRAM:
-                found.append(stmt.replace(body=self.body(stmt.body)))
+                found.append(stmt.replace(body=self.body(stmt.body, scalar)))
             else:
                 found.append(stmt)
         return tuple(found)
+
+    def ended(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        """The statements of a trip, which ends the loop where a check fails.
+
+        The truth that all checks hold is false then. The statements behind a check need no other
+        position in place of one that fails.
+        """
+        body = _once(body)
+        cells, lets = _truths(body), {s.name: s for s in body if isinstance(s, Let)}
+        every = (self.check(s, body, lets) for s in lets.values())
+        checks = {one.place: one for one in every if one is not None and one.truth in cells}
+        if not checks:
+            return body
+        found: list[Stmt] = []
+        for stmt in body:
+            one = checks.get(stmt.name) if isinstance(stmt, Let) else None
+            found += [stmt] if one is None else self.wrapped(one, body, cells[one.truth])
+        return _unchecked(found, checks.values(), {})
+
+    def wrapped(self, one: Check, body: tuple[Stmt, ...], truths: Storage) -> tuple[Stmt, ...]:
+        """Statements that give a place: a position as it is, or in a branch a negative one wrapped.
+
+        A branch that is rarely taken costs less than a choice of two positions.
+        """
+        cell = self.cell(INT)
+        unsigned, within = (f"{cell.name}{letter}" for letter in "ab")
+        slow = tuple(s for s in needed(body, one.truth) if s not in one.needed)
+        names = {_name(s): f"{cell.name}{_name(s)}" for s in slow}
+        truth = names[one.truth]
+        false = self.numbers.named(Scalar(BOOL, np.bool_(False), False))
+        otherwise = (
+            *rename_iterators(slow, names),
+            When(truth, (), (Store(truths, FIRST, false),)),
+            Leave(truth),
+            Store(cell, FIRST, names[one.wrapped]),
+        )
+        return (
+            Let(unsigned, UNSIGNED, CAST, (one.position,)),
+            Let(within, BOOL, BELOW, (unsigned, one.length)),
+            Store(cell, FIRST, one.position),
+            When(within, (), otherwise),
+            Load(one.place, cell, FIRST),
+        )
+
+    def cell(self, dtype: DType) -> Storage:
+        """Scratch memory of one element."""
+        made = Storage(f"y{len(self.cells)}", ArrayRole.CELLS, dtype, (dim(1),), (dim(1),))
+        self.cells.append(made)
+        return made
 
     def checks(self, loop: For) -> list[Check]:
         """The checks in a loop of the positions that are known before the loop."""
         every = walk(loop.body)
         if loop.kind != "serial" or len(every) > MAX_STATEMENTS or not self.is_long(loop.extent):
-            return []
-        if any(isinstance(s, Leave) for s in every):
             return []
         stored = {s.buffer for s in every if isinstance(s, Store)}
         lets = {s.name: s for s in loop.body if isinstance(s, Let)}
@@ -137,26 +191,20 @@ class _Proving:
         if place.primitive is not WHERE:
             return None
         truth, wrapped, zero = place.operands
-        both, chosen = lets.get(truth), lets.get(wrapped)
-        if both is None or both.primitive is not AND or chosen is None:
+        within, chosen = lets.get(truth), lets.get(wrapped)
+        if within is None or chosen is None or not self.is_zero(zero):
             return None
-        sides = [lets.get(name) for name in both.operands]
-        if chosen.primitive is not WHERE or None in sides:
+        if within.primitive is not BELOW or chosen.primitive is not WHERE:
             return None
-        above, below = (side for side in sides if side is not None)
-        behind, position = lets.get(chosen.operands[0]), chosen.operands[2]
-        wanted = [(above, AT_LEAST), (below, BELOW), (behind, BELOW)]
-        if any(let is None or let.primitive is not p for let, p in wanted) or behind is None:
+        negative, unsigned = lets.get(chosen.operands[0]), lets.get(within.operands[0])
+        position, length = chosen.operands[2], within.operands[1]
+        if negative is None or (negative.primitive, negative.operands) != (BELOW, (position, zero)):
             return None
-        if {above.operands[0], below.operands[0], behind.operands[0]} != {position}:
+        if unsigned is None or (unsigned.dtype, unsigned.operands) != (UNSIGNED, (wrapped,)):
             return None
-        low, length = (self.origins.get(let.operands[1]) for let in (above, below))
-        if not isinstance(low, LengthNode) or not isinstance(length, LengthNode):
+        if not isinstance(self.origins.get(length), LengthNode):
             return None
-        if low.length != -length.length or behind.operands[1] != zero or not self.is_zero(zero):
-            return None
-        found = needed(body, position)
-        return Check(position, truth, place.name, zero, below.operands[1], found)
+        return Check(position, wrapped, truth, place.name, length, needed(body, position))
 
     def is_zero(self, name: str) -> bool:
         """True if a number is the constant 0."""
@@ -164,31 +212,29 @@ class _Proving:
         return isinstance(origin, Scalar) and bool(origin.value == 0)
 
     def versions(self, loop: For, checks: Sequence[Check]) -> tuple[Stmt, ...]:
-        """Statements that check all positions, and a branch between both versions of the loop."""
-        cell = Storage(f"y{len(self.cells)}", ArrayRole.CELLS, BOOL, (dim(1),), (dim(1),))
-        self.cells.append(cell)
-        first = Index(dim(0), ())
+        """Statements that look at all positions, and a branch between both versions of the loop."""
+        cell = self.cell(BOOL)
         holds = self.numbers.named(Scalar(BOOL, np.bool_(True), False))
         names = [f"{cell.name}{letter}" for letter in "ab"]
-        load, body = Load(names[0], cell, first), list[Stmt]()
+        load, body = Load(names[0], cell, FIRST), list[Stmt]()
         known, result = set[str](), names[0]
         for one in checks:
             body += [s for s in one.needed if _name(s) not in known]
             known |= {_name(s) for s in one.needed}
-            low, high, both, result_ = (f"{cell.name}{one.place}{letter}" for letter in "abcd")
+            unsigned, within, both = (f"{cell.name}{one.place}{letter}" for letter in "abc")
             body += [
-                Let(low, BOOL, AT_LEAST, (one.position, one.zero)),
-                Let(high, BOOL, BELOW, (one.position, one.length)),
-                Let(both, BOOL, AND, (low, high)),
-                Let(result_, BOOL, AND, (result, both)),
+                Let(unsigned, UNSIGNED, CAST, (one.position,)),
+                Let(within, BOOL, BELOW, (unsigned, one.length)),
+                Let(both, BOOL, AND, (result, within)),
             ]
-            result = result_
-        looking = loop.replace(body=(load, *body, Store(cell, first, result)))
-        fast = loop.replace(body=_unchecked(loop.body, checks))
+            result = both
+        looking = loop.replace(body=(load, *body, Store(cell, FIRST, result)))
+        places = {one.place: one.position for one in checks}
+        fast = loop.replace(body=_unchecked(loop.body, checks, places))
         return (
-            Store(cell, first, holds),
+            Store(cell, FIRST, holds),
             looking,
-            Load(names[1], cell, first),
+            Load(names[1], cell, FIRST),
             When(names[1], (fast,), (loop,)),
         )
 
@@ -206,10 +252,59 @@ def _is_known(statements: Sequence[Stmt], stored: set[Storage]) -> bool:
     return bool(loads) and stored.isdisjoint(loads)
 
 
-def _unchecked(body: tuple[Stmt, ...], checks: Sequence[Check]) -> tuple[Stmt, ...]:
-    """The statements of a trip without checks, since all positions are within their arrays."""
-    truths, names = {one.truth for one in checks}, {one.place: one.position for one in checks}
-    dtypes = dtypes_of(body)
+def _is_scalar(loop: For) -> bool:
+    """True if a serial loop ends early, has loops inside or writes at computed positions."""
+    every = walk(loop.body)
+    return loop.kind == "serial" and any(
+        isinstance(s, Leave)
+        or (isinstance(s, For) and s.kind in OF_PROGRAM)
+        or (isinstance(s, Store) and bool(s.index.gathered))
+        for s in every
+    )
+
+
+def _once(body: Sequence[Stmt]) -> tuple[Stmt, ...]:
+    """The statements; scalars that are computed or loaded twice are so once."""
+    stored = {s.buffer for s in walk(tuple(body)) if isinstance(s, Store)}
+    names: dict[str, str] = {}
+    known: dict[Stmt, str] = {}
+    found: list[Stmt] = []
+    for old in body:
+        (stmt,) = rename_iterators((old,), names)
+        if isinstance(stmt, Let) or (isinstance(stmt, Load) and stmt.buffer not in stored):
+            first = known.setdefault(stmt.replace(name=""), stmt.name)
+            if first != stmt.name:
+                names[stmt.name] = first
+                continue
+        found.append(stmt)
+    return tuple(found)
+
+
+def _truths(body: Sequence[Stmt]) -> dict[str, Storage]:
+    """The checks of a trip, each with the cell of the truth that all checks hold."""
+    named = {s.name: s for s in body if isinstance(s, Let | Load)}
+    found: dict[str, Storage] = {}
+    for stmt in body:
+        if not isinstance(stmt, Store) or stmt.buffer.role is not ArrayRole.CELLS:
+            continue
+        waiting, checks, kept = [stmt.value], list[str](), False
+        while waiting:
+            made = named.get(waiting.pop())
+            if isinstance(made, Let) and made.primitive is AND:
+                waiting += made.operands
+            elif isinstance(made, Let):
+                checks.append(made.name)
+            kept |= isinstance(made, Load) and made.buffer is stmt.buffer
+        found |= dict.fromkeys(checks if kept else (), stmt.buffer)
+    return found
+
+
+def _unchecked(
+    body: Sequence[Stmt], checks: Iterable[Check], places: Mapping[str, str]
+) -> tuple[Stmt, ...]:
+    """The statements of a trip without checks; `places` are the positions without them."""
+    truths, names = {one.truth for one in checks}, dict(places)
+    dtypes = dtypes_of(tuple(body))
     kept: list[Stmt] = []
     for stmt in body:
         if isinstance(stmt, Let) and stmt.primitive is AND:

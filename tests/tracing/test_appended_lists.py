@@ -10,6 +10,7 @@ from axiomjit.base.config import config
 from axiomjit.base.errors import FallbackWarning
 from axiomjit.functions import appended_lists, loop_hooks
 from axiomjit.graph import evaluate_graph
+from axiomjit.graph.regions import Region
 from axiomjit.tracing.list_items import ListItems
 from tests.generator.list_loops import same
 from tests.passes.graphs import quiet
@@ -380,6 +381,40 @@ def test_short_loops_make_no_region(made):
     x = X[: loop_hooks.SHORT - 1]
     assert same(compiled(x), numbers(x))
     assert not made
+
+
+def generations(b, times):
+    for _ in range(times):
+        sides = (-1, 0, 1)
+        n = sum(np.roll(b, (i, j), (0, 1)) for i in sides for j in sides if i or j)
+        least = min(k * m for k in sides for m in (1, 2))
+        b = (n == 3) | (b & (n == 2 - least - 2))
+    return b
+
+
+def sums_of_known_items(b, times):
+    for _ in range(times):
+        b = sum(np.roll(b, i) for i in (-1, 0, 1)) * 0.3 + max([v * 0.5 for v in (0.5, 0.25)])
+    return b
+
+
+@pytest.mark.parametrize(
+    ("function", "given"),
+    [(generations, np.arange(99).reshape(9, 11) % 3 == 1), (sums_of_known_items, X)],
+)
+def test_comprehensions_over_few_known_items_leave_the_loop_around_them_a_region(function, given):
+    compiled = axiomjit.jit(function, strict=True)
+    for times in (20, 9, 1):
+        assert same(compiled(given, times), function(given, times))
+    ops = compiled.lower(given, 20)._stages.graph.ops
+    assert any(isinstance(op.primitive, Region) for op in ops)
+
+
+def test_generators_that_may_end_early_are_read_one_by_one():
+    def found(x):
+        return any(x.shape[0] // k > j for j in (3, 1) for k in (1, 0))
+
+    assert axiomjit.jit(found)(X) is found(X)
 
 
 def test_a_while_loop_appends_in_python():

@@ -274,6 +274,74 @@ def test_a_moved_array_that_has_two_names_is_no_region():
     assert_as_python(aj.jit(strict=True)(alias), alias, [np.arange(5.0), 9])
 
 
+def two_types(x):
+    s, t = 0, 1.0
+    for i in range(x.shape[0] - 8):
+        x[i] += t
+        s, t = t, s
+    return s, t
+
+
+def three_names(x):
+    a, b, c = 0, 1.0, 2.0
+    for i in range(x.shape[0] - 8):
+        x[i] += c
+        a, b, c = b, c, a
+    return a, b, c
+
+
+def until_a_number(x):
+    s, t, i = 0, 1.0, 0
+    while x[i] < 1.0:
+        x[i] += t
+        s, t = t, s
+        i += 1
+    return s, t
+
+
+def in_turn_counted(x):
+    s, t = 0, 1.0
+    for i in range(x.shape[0] - 8):
+        x[i] += t
+        s, t = t, s + 1
+    return s, t
+
+
+def late_floats(x):
+    a, b = 0, 0
+    for i in range(x.shape[0] - 8):
+        x[i] += a
+        a, b = b, b + 0.5
+    return a, b
+
+
+@pytest.mark.parametrize(
+    "function", [two_types, three_names, until_a_number, in_turn_counted, late_floats]
+)
+def test_numbers_of_unequal_types_keep_their_types_when_they_are_swapped(function):
+    compiled = aj.jit(strict=True)(function)
+    for n in (30, 31, 32, 33, 40, 12, 11):
+        mine = np.linspace(0.0, 0.4, n)
+        mine[-2] = 3.0
+        plain = mine.copy()
+        found, wanted = compiled(mine), function(plain)
+        assert [(type(v), v) for v in found] == [(type(v), v) for v in wanted]
+        assert np.array_equal(mine, plain)
+    ops = compiled.lower(np.linspace(0.0, 4.0, 30))._stages.graph.ops
+    assert any(isinstance(op.primitive, Region) for op in ops)
+
+
+def test_a_number_that_gets_another_type_is_no_region():
+    def narrowed(x):
+        a = 1.0
+        for i in range(x.shape[0]):
+            x[i] += a
+            a = 2
+        return a
+
+    assert type(aj.jit(narrowed)(np.ones(30))) is int
+
+
 def test_a_wrong_index_behind_swapped_names_is_found(monkeypatch):
     right = swapped_names.length
     monkeypatch.setattr(swapped_names, "length", lambda value: right(value + 1))
