@@ -292,8 +292,9 @@ def test_workers_give_the_bits_of_threads(monkeypatch):
     actions = dict.fromkeys(("target", "spill", "pause", "terminate"), False)
     with (
         dask.config.set({f"distributed.worker.memory.{k}": v for k, v in actions.items()}),
-        distributed.Client(**options, memory_limit="400 MB") as client,
+        distributed.Client(**options, memory_limit="400 MB", timeout="60s") as client,
     ):
+        client.wait_for_workers(1, timeout=60)  # an error that counts the workers, not a wait
         found = client.compute(made).result(timeout=120)
     assert found.tobytes() == computed(made).tobytes()
     assert allocation.kept_limit() == 20_000_000  # a twentieth of the worker's memory
