@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from axiomjit.base import loop_outcomes
 from axiomjit.base.trace_context import current
-from axiomjit.functions.comprehensions import CONSUMERS
 from axiomjit.functions.expressions import PREFIX
 from axiomjit.functions.library_calls import LibraryCalls
+from axiomjit.functions.liveness import CONSUMERS
 from axiomjit.functions.loop_hooks import (
     MOST_KNOWN,
     SHORT,

@@ -20,16 +20,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from axiomjit.functions.expressions import LOAD, STORE, placed
+from axiomjit.functions.liveness import CONSUMERS
 from axiomjit.functions.loop_statements import items_of, may_be_call_of
 from axiomjit.functions.scopes import comprehension_scope
 
 if TYPE_CHECKING:
     from axiomjit.functions.expressions import Expressions
 
-CONSUMERS: Final = ("sum", "min", "max", "any", "all", "list")
-"""Builtins that use up an iterator and do not keep it."""
 WHOLE: Final = ("sum", "min", "max", "list")
-"""Those of them that read every item, so that inner loops may run to their ends at once."""
+"""The consumers that read every item, so that inner loops may run to their ends at once."""
 _STAYING: Final = (ast.NamedExpr, ast.Yield, ast.YieldFrom, ast.Await, ast.Lambda)
 _PLAIN_TARGETS: Final = (ast.Name, ast.Tuple, ast.List, ast.expr_context)
 

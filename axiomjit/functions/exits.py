@@ -108,7 +108,7 @@ class _Splitter:
         code = function.__code__
         self._plain = {*code.co_varnames} - {*code.co_cellvars}
         self._local = {*code.co_varnames, *code.co_cellvars}
-        self._liveness = Liveness(node.body)
+        self._liveness = Liveness(node)
         self._loops: list[Loop] = []
         self._count = 0
 

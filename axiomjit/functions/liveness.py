@@ -17,6 +17,8 @@ from axiomjit.functions.scopes import bound_names, own_names
 
 _FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _DEFINITIONS: Final = (*_FUNCTIONS, ast.ClassDef)
+CONSUMERS: Final = ("sum", "min", "max", "any", "all", "list")
+"""Builtins that use up an iterator and do not keep it."""
 _COMPREHENSIONS: Final = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
@@ -115,9 +117,9 @@ def _plain_names(targets: Iterable[Any]) -> Iterator[str]:
 class Liveness:
     """The live names behind the statement of a function that is being rewritten."""
 
-    def __init__(self, body: Sequence[ast.AST]) -> None:
+    def __init__(self, node: ast.FunctionDef) -> None:
         """Start in front of the body of a function, whose tree is not rewritten yet."""
-        self.always = set(_read_later(body))
+        self.always = set(_read_later(node.body, {*CONSUMERS} - own_names(node)))
         """The names that functions and generators inside read, perhaps much later; and names that
         statements read which were added."""
         self._behind: list[Uses] = []
@@ -173,12 +175,17 @@ class Liveness:
         self._behind, self._uncertain = outside
 
 
-def _read_later(nodes: Iterable[Any]) -> Iterator[str]:
+def _read_later(nodes: Iterable[Any], consumers: set[str]) -> Iterator[str]:
     """Yield the names that functions, classes and generators read after they are made."""
     for node in nodes:
+        parts = [*ast.iter_child_nodes(node)]
         if isinstance(node, _DEFINITIONS):
             yield from reads(node)
         elif isinstance(node, ast.GeneratorExp):
             own, inside = _scope(node)
             yield from reads(*inside) - own
-        yield from _read_later(ast.iter_child_nodes(node))
+        elif isinstance(node, ast.Call) and node.args and isinstance(node.func, ast.Name):
+            given = node.args[0]
+            if node.func.id in consumers and isinstance(given, ast.GeneratorExp):
+                parts = [*ast.iter_child_nodes(given), *node.args[1:], *node.keywords]
+        yield from _read_later(parts, consumers)

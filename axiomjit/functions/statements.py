@@ -58,7 +58,7 @@ class Rewriter(Expressions):
             node.decorator_list = [constant(None, mark) for mark in node.decorator_list[:1]]
             if not _LOOPS.isdisjoint(map(type, ast.walk(node))):
                 late = lazy_import("axiomjit.functions.liveness")
-                self.liveness = late.Liveness(node.body)
+                self.liveness = late.Liveness(node)
             node.body = self.block(node.body)
         hooks = [ast.arg(PREFIX + name, None, None, **place) for name in sorted(self.used)]
         arguments = ast.arguments([], hooks, None, [], [], None, [])

@@ -15,7 +15,9 @@ M = np.random.default_rng(3).normal(size=(12, 12))
 
 def live_behind(text):
     """The live names of `x y z` behind the statement `here()`, found as the rewriter finds them."""
-    liveness = Liveness(ast.parse(textwrap.dedent(text)).body)
+    inside = textwrap.indent(textwrap.dedent(text), "    ")
+    (function,) = ast.parse(f"def function(w):\n{inside}").body
+    liveness = Liveness(function)
     found = []
 
     def block(statements):
@@ -38,7 +40,7 @@ def live_behind(text):
             block(one.body)
         block(getattr(node, "finalbody", []))
 
-    block(ast.parse(textwrap.dedent(text)).body)
+    block(function.body)
     (names,) = found
     return "".join(sorted(names & {"x", "y", "z"}))
 
@@ -69,6 +71,9 @@ CASES = {
     "a function with names of its own": ("def f(x):\n  y = x\n  return y\nhere()\nf(z)", "z"),
     "a nonlocal name": ("def f():\n  nonlocal x\n  x = 1\nhere()\nf()", "x"),
     "a generator made before": ("g = (x for i in y)\nhere()\nz(g)", "xz"),
+    "a generator that is used up": ("sum(x for i in y)\nhere()\nz", "z"),
+    "a generator that w may keep": ("w(x for i in y)\nhere()\nz", "xz"),
+    "a consumer of the function's own": ("sum = w\nsum(x for i in y)\nhere()", "x"),
     "a comprehension made before": ("g = [x for i in y]\nhere()\nz(g)", "z"),
     "a comprehension's name": ("here()\n[x for x in y]", "y"),
     "a condition of a comprehension": ("here()\n[x for x in y if x > z]", "yz"),
