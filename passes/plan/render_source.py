@@ -55,6 +55,8 @@ from axiomjit.symbolic.dims import SMALL, Dim, dim
 MAX_BAKED_TRIPS: Final = 64
 """The largest number of trips of a user's loop that is a literal, so that LLVM may unroll the
 loop."""
+Terms = tuple[tuple[str, Dim], ...]
+"""The iterators of an index, each with its stride."""
 TREE_LEVELS: Final = 32
 """The number of levels of a tree of block results, enough for 2**32 blocks."""
 
@@ -96,6 +98,7 @@ class _Writer:
         self.numbers, self.lengths, self.serial = dict[str, str](), dict[Dim, str](), set[str]()
         self.dtypes: dict[str, DType] = {}
         self.over_blocks: dict[str, For] = {}
+        self.without_gaps = set[tuple[Storage, Terms]]()
         self.firsts, self.ends = dict[str, str](), dict[str, str]()
         self.open: dict[str, None] = {}
         self.left: list[str | None] = []
@@ -112,6 +115,7 @@ class _Writer:
         self.written = {s.buffer for s in nest.statements if isinstance(s, Store)}
         loops = [s for s in nest.statements if isinstance(s, For) and s.block is not None]
         self.over_blocks = {loop.iterator: loop for loop in loops}
+        self.without_gaps = set(_without_gaps(nest))
         self.calls = _functions_of(nest) > 0
         self.serial = set(nest.serial_iterators)
         lines = [*self.tiles(nest.tiles), *self.body(nest.body, 1, grid=True)]
@@ -203,19 +207,30 @@ class _Writer:
         parts = []
         for name, stride in index.terms:
             step = self.value(name) if name in index.gathered else self.named("i", name)
-            factor = self.length(stride, baked=1)
+            factor = self.stride(storage, index, name, stride)
             parts.append(step if factor == "1" else f"{step} * {factor}")
         if index.offset.constant != 0 or not parts:
             parts.append(self.length(index.offset))
         element = " + ".join(parts)
         return f"int64({element})" if storage is POSITIONS else f"{self.buffer(storage)}, {element}"
 
+    def stride(self, storage: Storage, index: Index, name: str, stride: Dim) -> str:
+        """The text of a stride; LLVM gathers along a loop whose stride of 2 to 4 is a literal.
+
+        Where the loop accesses all elements between two steps, LLVM reads them as vectors instead.
+        """
+        along = name == next(reversed(self.open), "")
+        apart = along and (storage, index.terms) not in self.without_gaps
+        return self.length(stride, baked=1 if apart else SMALL)
+
     def suffix(self, stmt: Load | Store) -> str:
         """The suffix `_apart` if an access has a word as stride and the kernel calls functions."""
         if not self.calls or stmt.buffer in self.scratch or stmt.buffer is POSITIONS:
             return ""
-        step = dict(stmt.index.terms).get(next(reversed(self.open), ""), 0)
-        return "" if self.length(step, baked=1).lstrip("-").isdigit() else "_apart"
+        along = next(reversed(self.open), "")
+        step = dict(stmt.index.terms).get(along, dim(0))
+        text = self.stride(stmt.buffer, stmt.index, along, step)
+        return "" if text.lstrip("-").isdigit() else "_apart"
 
     def body(self, body: tuple[Stmt, ...], depth: int, *, grid: bool) -> Iterator[str]:
         """The lines of statements; with `grid`, the caller gives the range of their map loop."""
@@ -623,6 +638,25 @@ def _functions_of(nest: Nest) -> int:
             fold = stmt.state.accumulator
             found += fold.functions if isinstance(fold, StateFold) else 0
     return found
+
+
+def _without_gaps(nest: Nest) -> Iterator[tuple[Storage, Terms]]:
+    """The accesses in an innermost loop with a stride of 2 to 4 that leave out no element."""
+    for loop in nest.statements:
+        if not isinstance(loop, For):
+            continue
+        offsets: dict[tuple[Storage, Terms], set[Dim]] = {}
+        for stmt in loop.body:
+            if isinstance(stmt, Load | Store):
+                key = stmt.buffer, stmt.index.terms
+                offsets.setdefault(key, set()).add(stmt.index.offset)
+        for (storage, terms), found in offsets.items():
+            step = abs(dict(terms).get(loop.iterator, dim(0)).constant or 0)
+            if 1 < step <= SMALL and len(found) >= step:
+                first = next(iter(found))
+                apart = [(offset - first).constant for offset in found]
+                if len({n % step for n in apart if n is not None}) == step:
+                    yield storage, terms
 
 
 def _is_whole(dtype: DType) -> bool:

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import axiomjit
 from axiomjit.passes.ir.plan_ir import Launch
 from axiomjit.runtime.codegen.plain_builtins import plain_names
 from tests.passes.examples import NAMES, example, l2, mapped, numbers
@@ -78,6 +79,33 @@ def test_small_extents_are_written_and_others_are_words():
     assert "range(3)" in kernel.source
     (kernel,) = kernels(follow(lambda x: x.sum(axis=1), numbers(60, 30)))
     assert [p.kind for p in kernel.parameters].count("length") == 1
+
+
+@pytest.mark.parametrize(
+    ("function", "is_literal"),
+    [
+        (lambda x: x[:, 0] + x[:, 1] * x[:, 2], True),  # all elements between two steps
+        (lambda x: x[:, 0] * x[:, 2], False),
+        (lambda x: x[:, 0].sum(), False),
+        (lambda x: np.exp(x[:, 0] + x[:, 1] * x[:, 2]), True),
+        (lambda x: np.exp(x[:, 0]), False),
+        (lambda x: x.sum(axis=1), True),  # the innermost loop has the stride 1
+    ],
+)
+def test_a_stride_of_3_is_a_literal_where_a_loop_leaves_out_no_element(function, is_literal):
+    (kernel,) = kernels(follow(function, numbers(60, 3)))
+    assert ("* 3" in kernel.source) == is_literal
+    assert "_apart" not in kernel.source or not is_literal
+
+
+def test_rows_of_columns_that_are_read_in_vectors_are_right():
+    x, y = np.random.default_rng(0).normal(size=(2, 1003, 3))
+    columns = axiomjit.jit(lambda x: np.sqrt(x[:, 0] ** 2 + x[:, 1] ** 2 + x[:, 2] ** 2))
+    assert np.allclose(columns(x), np.linalg.norm(x, axis=1), rtol=1e-14)
+    turned = axiomjit.jit(lambda x, y: np.cross(x, y))
+    assert np.allclose(turned(x, y), np.cross(x, y), rtol=1e-14)
+    rows = axiomjit.jit(lambda x: np.exp(x) / np.exp(x).sum(axis=1, keepdims=True))
+    assert np.allclose(rows(x), np.exp(x) / np.exp(x).sum(axis=1, keepdims=True), rtol=1e-14)
 
 
 SHOW_KEYS = """
