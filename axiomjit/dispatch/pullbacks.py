@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -17,7 +17,14 @@ from axiomjit.axis.tensors import Tensor, labelled
 from axiomjit.base.errors import GradientError, GraphValueError, amount
 from axiomjit.base.origins import hides_frames, user_location
 from axiomjit.base.trace_context import current
-from axiomjit.base.tree import Structure, unflatten_tree
+from axiomjit.base.tree import (
+    Branch,
+    Leaf,
+    Structure,
+    flatten_tree,
+    leaf_count,
+    unflatten_tree,
+)
 from axiomjit.dispatch.derivatives import (
     Derivative,
     Marks,
@@ -530,22 +537,24 @@ def hessian(fn: Callable[..., Any], argnums: int = 0) -> Jitted[..., Any]:
 class Mapped(Derivative):
     """A function mapped over many values of its arguments."""
 
-    def __init__(self, function: Call, in_axes: Any, out_axes: int) -> None:
-        """Take the function, and the mapped axes of arguments and results."""
+    def __init__(
+        self, function: Call, in_axes: Sequence[Any], structure: Structure, out_axes: int
+    ) -> None:
+        """Take the function, the mapped axes of arguments in their containers, and of results."""
         super().__init__(function)
-        self.in_axes, self.out_axes = in_axes, out_axes
+        self.in_axes, self.out_axes = unflatten_tree(structure, iter(in_axes)), out_axes
 
     def follow(self, call: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """The results, whose dimensions include the mapped axis."""
-        axes = self.in_axes if isinstance(self.in_axes, tuple) else (self.in_axes,) * len(args)
+        own = self.in_axes
+        axes: Sequence[Any] = own if isinstance(own, tuple | list) else (own,) * len(args)
         name = name_of(self.function)
         if len(axes) != len(args):
             raise _wrong_axes(name, f"in_axes={axes} for {amount(len(args), 'argument')}")
         given: dict[Node, Node] = {}
         lengths: list[Dim] = []
         rows = [
-            value if axis is None else self._row(value, axis, given, lengths)
-            for value, axis in zip(args, axes, strict=True)
+            self._row(value, axis, given, lengths) for value, axis in zip(args, axes, strict=True)
         ]
         if not lengths:
             raise _wrong_axes(name, "no array among the mapped arguments")
@@ -558,11 +567,15 @@ class Mapped(Derivative):
             leaves[k] = new_array(_with_axis(node, self.out_axes))
         return unflatten_tree(structure, iter(leaves))
 
-    def _row(self, tree: Any, axis: int, given: dict[Node, Node], lengths: list[Dim]) -> Any:
+    def _row(self, tree: Any, axes: Any, given: dict[Node, Node], lengths: list[Dim]) -> Any:
         """The argument; a marked view at one position of the axis replaces each of its arrays."""
         leaves, structure = leaves_of(tree)
+        found, outline = flatten_tree(axes)
         new = []
-        for leaf in leaves:
+        for leaf, axis in zip(leaves, self._per_leaf(outline, structure, iter(found)), strict=True):
+            if axis is None:
+                new.append(leaf)
+                continue
             if not (isinstance(leaf, Tracer) and leaf.node.shape):
                 raise _wrong_axes(name_of(self.function), "an argument without dimensions")
             node = leaf.node
@@ -574,6 +587,17 @@ class Mapped(Derivative):
             given[row] = front
             new.append(new_array(row) if row.shape else Tracer(row))
         return unflatten_tree(structure, iter(new))
+
+    def _per_leaf(self, axes: Structure, own: Structure, found: Iterator[Any]) -> list[Any]:
+        """The axis of each leaf of an argument; one axis is for all leaves of a container."""
+        if isinstance(axes, Leaf):
+            return [next(found)] * leaf_count(own)
+        if isinstance(axes, Branch) and isinstance(own, Branch):
+            forms = [(one.kind, one.keys, len(one.parts)) for one in (axes, own)]
+            if forms[0] == forms[1]:
+                pairs = zip(axes.parts, own.parts, strict=True)
+                return [axis for pair in pairs for axis in self._per_leaf(*pair, found)]
+        raise _wrong_axes(name_of(self.function), "containers in in_axes that the arguments lack")
 
 
 def _with_axis(node: Node, axis: int) -> Node:
@@ -602,7 +626,8 @@ def vmap(
     Args:
         fn: The function of one value, compiled or not.
         in_axes: The axis of an array along which its values are: one axis for all arguments, or a
-            tuple with an axis per argument, and None for an argument with a single value.
+            tuple with an axis per argument, and None for an argument with a single value. For an
+            argument that is a container, an axis for all of it, or a container of axes.
         out_axes: The position of the mapped axis in the results.
         axis: An axis of named arrays, or its name, in place of `in_axes`. The function gets arrays
             without this axis; the results have the axis in front.
@@ -621,5 +646,5 @@ def vmap(
     """
     if axis is not None:
         return derived(fn, MappedAxis, axis)
-    axes = tuple(in_axes) if isinstance(in_axes, list) else in_axes
-    return derived(fn, Mapped, axes, out_axes)
+    axes, structure = flatten_tree(in_axes)
+    return derived(fn, Mapped, tuple(axes), structure, out_axes)

@@ -221,6 +221,40 @@ def test_jacobians():
         aj.jacobian(lambda x: x > 0)(x)
 
 
+@pytest.mark.parametrize(
+    ("function", "axes", "arguments", "expected"),
+    [
+        (
+            lambda d: {"s": d["a"].sum() + d["b"]},
+            ({"a": 0, "b": None},),
+            ({"a": X, "b": 1.0},),
+            {"s": X.sum(1) + 1},
+        ),
+        (
+            lambda d: d["a"].sum() + d["b"],
+            {"a": 1, "b": 0},
+            ({"a": X, "b": X[0]},),
+            X.sum(0) + X[0],
+        ),
+        (lambda p, w: p[0] * p[1].sum() + w, ([0, None], None), ([X[:, 0], Y], 2.0), None),
+        (lambda p, w: p[0] * p[1] + w, [0, None], ((X[:, 0], X[:, 1]), 2.0), None),
+    ],
+    ids=["dict", "dict for all arguments", "list", "one axis for a container"],
+)
+def test_axes_of_vmap_have_the_containers_of_arguments(function, axes, arguments, expected):
+    found = aj.vmap(function, axes)(*arguments)
+    if expected is None:
+        (first, second), w = arguments
+        expected = first * (second.sum() if second is Y else second) + w
+    np.testing.assert_equal(found, expected)
+
+
+@pytest.mark.parametrize("axes", [({"c": 0},), ({"a": 0},), ((0, 0),)])
+def test_other_containers_in_axes_of_vmap_are_refused(axes):
+    with pytest.raises(GraphValueError, match="containers in in_axes that the arguments lack"):
+        aj.vmap(lambda d: d["a"] + d["b"], axes)({"a": X, "b": X})
+
+
 def test_maps_over_an_axis():
     matrices = R.normal(size=(3, 4, 4)) + 4 * np.eye(4)
     found = aj.vmap(lambda a, b: np.linalg.solve(a, b), (0, None))(matrices, Y)
