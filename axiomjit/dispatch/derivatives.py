@@ -29,11 +29,9 @@ from axiomjit.dispatch.jit import Jitted
 from axiomjit.functions.transforms import DERIVATIVES, Transform
 from axiomjit.gradients.marks import Marked, marked, unmarked
 from axiomjit.graph import builder
-from axiomjit.graph.indexing_ops import lengths_of
 from axiomjit.graph.nodes import Node, Op, base_of, describe_type, post_order
 from axiomjit.graph.primitives import COPY
 from axiomjit.graph.traced_values import AxisValue
-from axiomjit.symbolic.data_dependent import data_dependent_in
 from axiomjit.symbolic.dims import Symbol, current_scope
 from axiomjit.tracing.lengths import SymbolicNumber
 from axiomjit.tracing.trace import traced_inside
@@ -158,7 +156,7 @@ def _in_order(counts: Mapping[object, Symbol]) -> dict[object, Symbol]:
         left = set(waiting.values())
         for key in list(waiting):
             below = post_order((key,)) if isinstance(key, Node) else []
-            if left.isdisjoint(data_dependent_in(*(d for n in below for d in lengths_of(n)))):
+            if all(left.isdisjoint(n.symbols) for n in below):
                 found[key] = waiting.pop(key)
         assert len(waiting) < len(left), "counts that depend on each other"
     return found

@@ -49,6 +49,7 @@ from axiomjit.symbolic.dims import Dim, dim, in_body
 from axiomjit.symbolic.index_maps import identity, iterator
 
 _MULTIPLY, _ADD = PRIMITIVES["multiply"], PRIMITIVES["add"]
+_KEEP_ZEROS: Final = (COPY, CAST, PRIMITIVES["conjugate"])
 _EQUAL, _OR, _ISNAN = (PRIMITIVES[name] for name in ("equal", "logical_or", "isnan"))
 
 
@@ -267,29 +268,62 @@ def _from_the_end(partials: Sequence[Sequence[Node]], given: Sequence[Node], d: 
         given: The contributions to the cotangents of the states from outside the scan.
         d: The dimension of the scan.
     """
-    count = len(given)
     dtype = given[0].dtype
     zero = Scalar(dtype, dtype.type(0), False)
+    places = _dependences(partials)
     rows = []
-    for r in range(count):
-        for s in range(count):
+    for r, columns in enumerate(places):
+        for s in columns:
             behind = flip(_shifted(flip(builder.cast(partials[s][r], dtype), [d]), zero), [d])
             rows.append(flip(behind, [d]))
+    first = len(rows)
     rows += [flip(node, [d]) for node in given]
-    states = scan_states(affine_fold(dtype, count), rows, (d,))
-    return [flip(node, [d]) for node in states[count * count :]]
+    states = scan_states(affine_fold(dtype, places), rows, (d,))
+    return [flip(node, [d]) for node in states[first:]]
+
+
+Places = tuple[tuple[int, ...], ...]
+"""For each row of a matrix, the columns of the elements that may differ from 0."""
+
+
+def _dependences(partials: Sequence[Sequence[Node]]) -> Places:
+    """The places of all products of the transposed partial derivatives, and of the diagonal."""
+    count = len(partials)
+    found = [{r, *(s for s in range(count) if not _is_zero(partials[s][r]))} for r in range(count)]
+    for k in range(count):
+        for row in found:
+            if k in row:
+                row |= found[k]
+    return tuple(tuple(sorted(row)) for row in found)
+
+
+def _is_zero(node: Node) -> bool:
+    """True if a node is known to be 0 everywhere: copies of the number 0."""
+    node = base_of(node)
+    while isinstance(node, Op) and node.primitive in _KEEP_ZEROS:
+        node = base_of(node.operands[0])
+    return isinstance(node, Scalar) and not node.value
 
 
 @lru_cache
-def affine_fold(dtype: DType, count: int) -> StateFold:
-    """The fold that composes affine functions v + M h; a state holds the rows of M, then v."""
-    square = count * count
+def affine_fold(dtype: DType, places: Places) -> StateFold:
+    """The fold that composes affine functions v + M h; a state holds the rows of M, then v.
+
+    The state has the elements of M at `places`, which hold those of any product; others are 0. A
+    fold of this kind has few dependences itself: its own adjoint has blocks on the diagonal.
+    """
+    order = {
+        place: k for k, place in enumerate((r, s) for r, row in enumerate(places) for s in row)
+    }
+    count, square = len(places), len(order)
     every = [Input(dtype, k, ()) for k in range(2 * (square + count))]
     first, second = every[: square + count], every[square + count :]
 
-    def dot(row: int, column: Sequence[Node]) -> Node:
+    def dot(row: int, column: Mapping[int, Node]) -> Node:
         terms = [
-            builder.elementwise(_MULTIPLY, second[row * count + k], column[k]) for k in range(count)
+            builder.elementwise(_MULTIPLY, second[order[row, k]], column[k])
+            for k in places[row]
+            if k in column
         ]
         found = terms[0]
         for term in terms[1:]:
@@ -297,12 +331,11 @@ def affine_fold(dtype: DType, count: int) -> StateFold:
         return found
 
     matrix = [
-        dot(r, [first[k * count + s] for k in range(count)])
-        for r in range(count)
-        for s in range(count)
+        dot(r, {k: first[order[k, s]] for k in range(count) if (k, s) in order}) for r, s in order
     ]
     vector = [
-        builder.elementwise(_ADD, second[square + r], dot(r, first[square:])) for r in range(count)
+        builder.elementwise(_ADD, second[square + r], dot(r, dict(enumerate(first[square:]))))
+        for r in range(count)
     ]
     start = tuple(dtype.type(0) for _ in range(square + count))
     return StateFold((*matrix, *vector), start, False, False, False)

@@ -23,7 +23,6 @@ from axiomjit.base.errors import amount
 from axiomjit.base.records import Record
 from axiomjit.graph import builder
 from axiomjit.graph.external_calls import stored
-from axiomjit.graph.indexing_ops import lengths_of
 from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.nodes import (
     Graph,
@@ -39,7 +38,7 @@ from axiomjit.graph.nodes import (
     with_operands,
 )
 from axiomjit.graph.primitives import ANY_NUMBER, COPY, Primitive
-from axiomjit.graph.regions import Loop, Region, has_loops, overwritten, rebuilt
+from axiomjit.graph.regions import Region, has_loops, overwritten, rebuilt, symbols_of
 from axiomjit.symbolic.dims import INDEX, Scope, Symbol, dim
 from axiomjit.symbolic.index_maps import fixed, identity
 from axiomjit.symbolic.index_ranges import IndexRanges, UndecidedError
@@ -272,18 +271,6 @@ def _is_computed_in(node: Node, around: IndexRanges) -> bool:
         return False
 
 
-def symbols_of(node: Node) -> frozenset[Symbol]:
-    """The symbols in the lengths of a node and in the bodies of a region."""
-    found = frozenset[Symbol]().union(*(length.symbols for length in lengths_of(node)))
-    region = node.primitive if isinstance(node, Op) else None
-    if isinstance(region, Region):
-        for body in region.bodies:
-            found = found.union(*map(symbols_of, body.nodes))
-        if isinstance(region, Loop) and region.trips is not None:
-            found |= region.trips.symbols
-    return found
-
-
 def _refuse_step(node: Node, scope: Scope) -> None:
     """Refuse a node that the plan of a body cannot compute."""
     if not isinstance(node, Op) or isinstance(node.primitive, Region):
@@ -292,7 +279,7 @@ def _refuse_step(node: Node, scope: Scope) -> None:
     if isinstance(ranges, IndexRanges):
         for extent in node.extents:
             ranges.ends(extent)
-    named = {symbol.kind for length in lengths_of(node) for symbol in length.symbols}
+    named = {symbol.kind for symbol in node.symbols}
     if (node.regions or node.conditions) and INDEX in named:
         raise RegionRefused(f"a {node.primitive} of parts that differ between trips")
 
@@ -301,6 +288,5 @@ def _refuse_other_index(node: Node, scope: Scope) -> None:
     """Refuse a node that uses the index of a loop that has ended."""
     ranges = scope.indices
     known = {one for one, _, _ in ranges.ranges} if isinstance(ranges, IndexRanges) else set()
-    named = (symbol for length in lengths_of(node) for symbol in length.symbols)
-    if any(symbol.kind == INDEX and symbol not in known for symbol in named):
+    if any(symbol.kind == INDEX and symbol not in known for symbol in node.symbols):
         raise RegionRefused("the index of a loop outside of it")

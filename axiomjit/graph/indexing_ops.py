@@ -29,7 +29,6 @@ from axiomjit.graph.nodes import (
     base_of,
     describe_type,
     is_view,
-    map_fields,
     note,
     post_order,
 )
@@ -45,9 +44,14 @@ from axiomjit.graph.primitives import (
     SUM,
     WHERE,
 )
-from axiomjit.graph.regions import Region
+from axiomjit.graph.regions import symbols_of
 from axiomjit.graph.storages import view_map
-from axiomjit.symbolic.data_dependent import DataDependent, data_dependent_in, data_dependent_length
+from axiomjit.symbolic.data_dependent import (
+    DataDependent,
+    data_dependent_among,
+    data_dependent_in,
+    data_dependent_length,
+)
 from axiomjit.symbolic.dims import DIMS, Dim, Scope, Symbol, current_scope, dim, product
 from axiomjit.symbolic.index_maps import IndexMap, fixed, iterator
 
@@ -199,20 +203,6 @@ def true_positions(mask: Node) -> tuple[Node, ...]:
     return tuple(builder.view(every, (fixed(d), iterator(0)), (length,)) for d in range(rank))
 
 
-def lengths_of(node: Node) -> tuple[Dim, ...]:
-    """All lengths in the fields of a node, and in its library operation."""
-    found: list[Dim] = []
-
-    def noted(length: Dim) -> Dim:
-        found.append(length)
-        return length
-
-    map_fields(node, lambda child: child, noted)
-    if isinstance(node, Op) and isinstance(node.primitive, LibraryOperation):
-        found += node.primitive.lengths
-    return tuple(found)
-
-
 def with_counts(graph: Graph, scope: Scope) -> Graph:
     """The graph with the counts of masks that the graph or a guard uses.
 
@@ -252,14 +242,9 @@ def needed_counts(
     return [(symbol, key) for symbol, key in keys.items() if symbol in needed]
 
 
-def _data_dependent(nodes: Iterable[Node]) -> list[Symbol]:
+def _data_dependent(nodes: Iterable[Node]) -> frozenset[Symbol]:
     """The symbols of data-dependent lengths in nodes, and in the bodies of regions among nodes."""
-    found: list[Symbol] = []
-    for node in nodes:
-        found += data_dependent_in(*lengths_of(node))
-        if isinstance(node, Op) and isinstance(node.primitive, Region):
-            found += (s for body in node.primitive.bodies for s in _data_dependent(body.nodes))
-    return found
+    return data_dependent_among(frozenset[Symbol]().union(*map(symbols_of, nodes)))
 
 
 def count_of(key: Node) -> Node:

@@ -39,7 +39,7 @@ from axiomjit.graph.primitives import (
     Primitive,
 )
 from axiomjit.symbolic.data_dependent import DataDependent, data_dependent_in
-from axiomjit.symbolic.dims import Dim, current_scope
+from axiomjit.symbolic.dims import Dim, Symbol, current_scope, symbols_in
 from axiomjit.symbolic.index_maps import Conditions, IndexMap, Region, compose
 
 
@@ -57,7 +57,7 @@ class NodeType(RecordType):
 class Node(Record, metaclass=NodeType):
     """A value with a known dtype and a symbolic shape."""
 
-    __slots__ = ("__weakref__",)
+    __slots__ = ("__dict__", "__weakref__")
 
     dtype: DType
 
@@ -78,6 +78,20 @@ class Node(Record, metaclass=NodeType):
     def children(self) -> tuple[Node, ...]:
         """The operands of the node."""
         return ()
+
+    @cached_property
+    def symbols(self) -> frozenset[Symbol]:
+        """The symbols in all lengths of the fields, and in those of a library operation."""
+        found: list[Dim] = []
+
+        def noted(length: Dim) -> Dim:
+            found.append(length)
+            return length
+
+        map_fields(self, lambda child: child, noted)
+        if isinstance(self, Op) and isinstance(self.primitive, LibraryOperation):
+            found += self.primitive.lengths
+        return symbols_in(*found)
 
     def __bool__(self) -> bool:
         raise TypeError("the truth of a value that is not known")

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from axiomjit.base.dtypes import INT
 from axiomjit.base.errors import amount
-from axiomjit.base.records import Record
+from axiomjit.base.records import Record, cached_property
 from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.nodes import (
     Graph,
@@ -38,8 +38,15 @@ REGION_WEIGHT: Final = 30
 class Region(LibraryOperation):
     """A loop or a branch; `overwrites` is the number of operands that it overwrites."""
 
+    __slots__ = ("__dict__",)
+
     overwrites: int = 0
     bodies: tuple[Graph, ...] = ()
+
+    @cached_property
+    def symbols(self) -> frozenset[Symbol]:
+        """The symbols in the lengths of all nodes of the bodies, also of regions in them."""
+        return frozenset[Symbol]().union(*(symbols_of(n) for b in self.bodies for n in b.nodes))
 
     # By all fields: regions with equal hashes are compared, and comparing lengths records guards.
     __hash__ = Record.__hash__
@@ -72,6 +79,12 @@ class Written(Update):
     """
 
     place: int = 0
+
+
+def symbols_of(node: Node) -> frozenset[Symbol]:
+    """The symbols in the lengths of a node and in the bodies of a region."""
+    region = node.primitive if isinstance(node, Op) else None
+    return node.symbols | region.symbols if isinstance(region, Region) else node.symbols
 
 
 def has_loops(op: Op) -> bool:

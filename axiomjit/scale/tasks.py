@@ -14,12 +14,11 @@ from axiomjit.base.caching import BoundedTable
 from axiomjit.base.errors import GraphTypeError, GraphValueError
 from axiomjit.base.records import Record
 from axiomjit.graph.execution import run_block
-from axiomjit.graph.indexing_ops import lengths_of
 from axiomjit.graph.nodes import Graph
 from axiomjit.scale.block_graphs import BlockGraph, block_length, first_place, last_place
 from axiomjit.scale.partitions import Values
 from axiomjit.scale.tokens import token_of
-from axiomjit.symbolic.dims import Dim, Symbol, evaluate, symbols_in
+from axiomjit.symbolic.dims import Dim, Symbol, evaluate
 
 MOST_PROGRAMS: Final = 512
 """The largest number of programs of tasks that a process keeps."""
@@ -142,7 +141,7 @@ def block_task(
                 measured.setdefault(block_length(span.grid), (place, d))
     inputs = sum(not isinstance(one, Dim) for one in block.inputs)
     nodes = (*block.graph.inputs, *block.graph.nodes)
-    used = symbols_in(*(length for node in nodes for length in lengths_of(node)))
+    used = frozenset[Symbol]().union(*(node.symbols for node in nodes))
     program = Program(
         block.graph,
         tuple(one if isinstance(one, Dim) else None for one in block.inputs),

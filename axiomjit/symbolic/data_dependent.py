@@ -8,7 +8,7 @@ such a length to equal another length, a guard assumes that they are equal.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Final
 
@@ -199,7 +199,12 @@ def assumed_multiple(length: Dim, divisor: Dim) -> None:
 
 def data_dependent_in(*lengths: Dim) -> frozenset[Symbol]:
     """The symbols in these expressions that stand for data-dependent lengths."""
-    return frozenset(symbol for symbol in symbols_in(*lengths) if symbol.kind in RUNTIME_KINDS)
+    return data_dependent_among(symbols_in(*lengths))
+
+
+def data_dependent_among(symbols: Iterable[Symbol]) -> frozenset[Symbol]:
+    """The symbols that stand for data-dependent lengths."""
+    return frozenset([symbol for symbol in symbols if symbol.kind in RUNTIME_KINDS])
 
 
 class HeuristicScope(Scope):

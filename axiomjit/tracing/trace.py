@@ -33,7 +33,7 @@ from axiomjit.base.records import Record
 from axiomjit.base.trace_context import Following, current, entered
 from axiomjit.base.tree import OfArgument, Path, Structure, flatten_tree, reachable
 from axiomjit.graph import builder
-from axiomjit.graph.indexing_ops import lengths_of, with_counts
+from axiomjit.graph.indexing_ops import with_counts
 from axiomjit.graph.nodes import Graph, Input, Node, base_of, is_view, post_order, size
 from axiomjit.graph.primitives import COPY
 from axiomjit.graph.storages import Strides, laid_out
@@ -295,7 +295,7 @@ def _checked(graph: Graph, following: Following) -> Graph:
     graph = lazy_import("axiomjit.graph.closing").graph_of_values(graph)
     known = set(graph.inputs)
     for node in graph.nodes:
-        named = any(s.kind == INDEX for length in lengths_of(node) for s in length.symbols)
+        named = any(s.kind == INDEX for s in node.symbols)
         if named or (isinstance(node, Input) and node not in known):
             raise NeedsValuesError(
                 "the value of one trip outside of its loop",

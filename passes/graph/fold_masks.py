@@ -9,7 +9,7 @@ from typing import Final
 from axiomjit.base.dtypes import is_complex
 from axiomjit.graph.builder import cast
 from axiomjit.graph.contractions import Read
-from axiomjit.graph.indexing_ops import counted, lengths_of
+from axiomjit.graph.indexing_ops import counted
 from axiomjit.graph.library_operations import NONZERO, LibraryOperation
 from axiomjit.graph.nodes import (
     Graph,
@@ -25,7 +25,7 @@ from axiomjit.graph.nodes import (
 )
 from axiomjit.graph.primitives import GATHER, POSITION, PRODUCT, STATE, VIEW, WHERE, UfuncFold
 from axiomjit.passes.ir.context import Context
-from axiomjit.symbolic.data_dependent import data_dependent_in
+from axiomjit.symbolic.data_dependent import data_dependent_among, data_dependent_in
 from axiomjit.symbolic.dims import Dim, Symbol, symbol_of
 from axiomjit.symbolic.index_maps import (
     Affine,
@@ -91,7 +91,7 @@ def _without_counts(graph: Graph, outputs: Sequence[Node]) -> Graph:
     first = len(graph.results)
     counts = outputs[first : first + len(graph.data_dependent)]
     others = [*outputs[:first], *outputs[first + len(graph.data_dependent) :]]
-    named = {s for n in post_order((*others, *counts)) for s in data_dependent_in(*lengths_of(n))}
+    named = {s for n in post_order((*others, *counts)) for s in data_dependent_among(n.symbols)}
     lengths = frozenset(named)
     for choice in graph.data_dependent:
         for guard in choice.guards:

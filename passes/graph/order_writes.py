@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from axiomjit.base.records import Record
-from axiomjit.graph.indexing_ops import lengths_of
 from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.nodes import Graph, Node, Op, base_of, post_order
 from axiomjit.graph.regions import Written, overwritten
 from axiomjit.graph.storages import reads_of
-from axiomjit.symbolic.data_dependent import data_dependent_in
 from axiomjit.symbolic.dims import Symbol
 
 
@@ -85,8 +83,7 @@ def _count_first(graph: Graph, stored: Collection[Node], before: dict[Op, set[No
         return tuple(child for child in node.children if child not in stored)
 
     for unit, needed in before.items():
-        lengths = (length for node in post_order((unit,), own) for length in lengths_of(node))
-        named = data_dependent_in(*lengths)
+        named = [symbol for node in post_order((unit,), own) for symbol in node.symbols]
         needed |= {counts[s] for s in named if s in counts and counts[s] is not unit}
 
 

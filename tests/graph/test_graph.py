@@ -11,7 +11,6 @@ from axiomjit.graph import builder
 from axiomjit.graph import nodes as graphs
 from axiomjit.graph.builder import as_node, elementwise
 from axiomjit.graph.evaluate_graph import evaluate_graph
-from axiomjit.graph.indexing_ops import lengths_of
 from axiomjit.graph.nodes import Graph, Input, Op, Scalar, map_fields, post_order, rewrite, users
 from axiomjit.graph.primitives import MAX, PRIMITIVES
 from axiomjit.graph.reductions import choose_position
@@ -149,12 +148,20 @@ LENGTHS = {
 SCATTERED = update(X, (affine({0: dim(1)}, 3),), X, identity(1), (N - 3,))
 
 
+def lengths_of(node):
+    """All lengths in the fields of a node."""
+    found = []
+    map_fields(node, lambda child: child, lambda length: found.append(length) or length)
+    return found
+
+
 @pytest.mark.parametrize("field", LENGTHS)
 def test_lengths_are_mapped_in_every_field(field):
     node = LENGTHS[field]()
     other = map_fields(node, lambda child: child, lambda length: substitute(length, {n: 2 * N}))
     for old, new in zip(lengths_of(node), lengths_of(other), strict=True):
         assert new is substitute(old, {n: 2 * N})
+        assert old.symbols <= node.symbols
     assert getattr(other, field, None) is not getattr(node, field, None)
     assert map_fields(node, lambda child: child, lambda length: length) is node
 
