@@ -146,6 +146,7 @@ def trace_function(
             performed.
     """
     wanted.begin_traces()
+    last: Exception = AssertionError(f"{name_of(function)} was traced {MAX_TRACES} times")
     for _ in range(MAX_TRACES):
         made = _TraceOnce(function, call, signature, scope, wanted, declared)
         if once:
@@ -159,10 +160,11 @@ def trace_function(
             if not learns and not wanted.forget_regions():
                 wanted.remember_regions()
                 raise
+            last = error
         finally:
             made.end()
         scope.restart()
-    raise AssertionError(f"{name_of(function)} was traced {MAX_TRACES} times")
+    raise last
 
 
 class _TraceOnce:

@@ -9,6 +9,9 @@ For a loop with an exit, for instance a branch that prints, two functions are ma
 | the function | a copy, in which the loop asks `Trips` for compiled trips. Behind these it runs |
 | | the suite of the exit and the rest of that trip, and asks again |
 
+A loop over an array, or over `enumerate` or `zip` of arrays, becomes a loop over the places of the
+items. If the objects are no arrays, the loop stays.
+
 Python runs the first trip, so that all names have values of the types that they keep in later
 trips.
 """
@@ -21,6 +24,8 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import nullcontext
 from types import CellType, CodeType, FunctionType
 from typing import Any, Final
+
+import numpy as np
 
 from axiomjit.base.records import Record
 from axiomjit.functions.exit_suites import Suites
@@ -35,6 +40,8 @@ OWN: Final = "_left_"
 """The prefix of our names in these functions."""
 _SEES_NAMES: Final = frozenset({"locals", "vars", "exec", "eval", "dir", "super", "__class__"})
 _MAX_STEP: Final = 2**31
+_OVER_ITEMS: Final = {"enumerate": enumerate, "zip": zip}
+"""Functions of arrays over whose items a loop may run."""
 
 
 class Loop(Record):
@@ -118,7 +125,8 @@ class _Splitter:
         node.body = self._block(node.body)
         if not any(loop.exits for loop in self._loops):
             return None
-        copied = _compiled(function, node, {f"{OWN}trips": CellType(trips)})
+        cells = {f"{OWN}trips": CellType(trips), f"{OWN}length": CellType(_number_of_items)}
+        copied = _compiled(function, node, cells)
         copied.__defaults__, copied.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
         copied.__qualname__ = function.__qualname__
         return Split(copied, tuple(self._loops))
@@ -129,7 +137,7 @@ class _Splitter:
         for place, node in enumerate(statements):
             with self._liveness.before(*statements[place + 1 :]):
                 if isinstance(node, ast.For | ast.While):
-                    made += self._loop(node) or [self._inside(node)]
+                    made += self._loop(node) or self._over_items(node) or [self._inside(node)]
                 else:
                     made.append(self._inside(node) if isinstance(node, ast.If) else node)
         return made
@@ -161,18 +169,55 @@ class _Splitter:
         self._loops.append(loop)
         return self._asking(node, loop, suites, number)
 
-    def _is_range(self, node: ast.For) -> bool:
-        call = node.iter
+    def _over_items(self, node: Any) -> list[ast.stmt]:
+        """The statements for a loop over items of arrays; no statement if Python does all trips."""
+        if not isinstance(node, ast.For) or "range" in {*self._function.__globals__, *self._local}:
+            return []
+        kind = next((one for one in _OVER_ITEMS if self._is_call(node.iter, one)), "")
+        given = node.iter.args if kind else [node.iter]  # type: ignore[attr-defined]
+        if kind == "enumerate" and len(given) > 2:
+            return []
+        self._count += 1
+        place, number = (f"{OWN}{letter}{self._count}" for letter in "kn")
+        values = [f"{OWN}v{self._count}_{k}" for k in range(len(given))]
+        added = {place, number, *values}
+        self._local |= added
+        self._plain |= added
+        whole: Any = parsed(f"for {place} in range({number}): pass", node)[0]
+        items = [f"{one}[{place}]" for one in values]
+        if kind == "enumerate":
+            items = [f"{place} + {values[1]}" if len(given) > 1 else place, items[0]]
+        (first,) = parsed(f"_ = ({', '.join(items)},)" if kind else f"_ = {items[0]}", node)
+        first.targets = [copy.deepcopy(node.target)]
+        whole.body = [first, *copy.deepcopy(node.body)]
+        whole.orelse = copy.deepcopy(node.orelse)
+        made = self._loop(whole)
+        if not made:
+            return []
+        names = ", ".join(values)
+        start: Any = parsed(f"{names}, = 0,", node)[0]
+        start.value.elts = given
+        asked = f"{number} = {OWN}length({kind or None}, {names})"
+        either: Any = parsed(f"if {number} >= 0: pass\nelse: pass", node)[0]
+        node.iter = parsed(f"{kind}({names})" if kind else names, node)[0].value
+        either.body, either.orelse = made, [self._inside(node)]
+        return [start, *parsed(asked, node), either]
+
+    def _is_call(self, node: ast.expr, name: str) -> bool:
+        """True if an expression calls what seems to be a builtin, with plain arguments."""
         return (
-            isinstance(node.target, ast.Name)
-            and isinstance(call, ast.Call)
-            and isinstance(call.func, ast.Name)
-            and call.func.id == "range"
-            and call.func.id not in self._local
-            and not call.keywords
-            and not any(isinstance(one, ast.Starred) for one in call.args)
-            and _step_of(call) is not None
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id == name
+            and name not in self._local
+            and not node.keywords
+            and bool(node.args)
+            and not any(isinstance(one, ast.Starred) for one in node.args)
         )
+
+    def _is_range(self, node: ast.For) -> bool:
+        is_range = isinstance(node.target, ast.Name) and self._is_call(node.iter, "range")
+        return is_range and _step_of(node.iter) is not None
 
     def _made_loop(self, node: Any, suites: Suites, body: list[ast.stmt], bound: set[str]) -> Loop:
         """The record of a loop, with its function."""
@@ -251,6 +296,22 @@ class _Splitter:
         rest.body, rest.orelse = self._block(plain), self._block(node.orelse)
         made.orelse = [rest]
         return [start, made]
+
+
+def _number_of_items(function: object, *values: Any) -> int:
+    """The number of items of a loop over arrays; -1 if the values are no arrays.
+
+    `function` is `enumerate` or `zip`, perhaps of the user, or None for a loop over one array.
+    """
+    arrays = values
+    if function is enumerate and len(values) == 2:
+        if type(values[1]) is not int:
+            return -1
+        arrays = values[:1]
+    is_known = function is None or any(function is one for one in _OVER_ITEMS.values())
+    if not is_known or not all(type(one) is np.ndarray and one.ndim for one in arrays):
+        return -1
+    return min(map(len, arrays))
 
 
 def _read_whole(statements: Sequence[ast.AST]) -> set[str]:

@@ -371,3 +371,103 @@ def test_wrong_exits_are_found(fault, monkeypatch, capsys):
     monkeypatch.setattr(exits.Trips, "run", wrong)
     with pytest.raises(AssertionError):
         check(at_the_end, capsys, X, 1000)
+
+
+ITEMS = np.random.default_rng(3).random(700)
+ROWS = np.random.default_rng(4).random((500, 5))
+
+
+def over_items(x, y):
+    s = 0.0
+    for v in x:
+        s = s * 0.5 + v
+        if v > 0.99:
+            print(v, s)
+    return s, v
+
+
+def over_numbered_items(x, y):
+    s = 0.0
+    for i, v in enumerate(x, 5):
+        s += v * i
+        if i % 300 == 0:
+            print(i, s)
+    return s, i
+
+
+def over_pairs(x, y):
+    s = 0.0
+    for a, b in zip(x, y):  # noqa: B905 - `zip` with keywords has no exits
+        s += a * b
+        if a * b > 0.97:
+            print(a, b)
+    else:
+        print("end", s)
+    return s
+
+
+def over_rows(x, y):
+    s = 0.0
+    for row in y:
+        s += row.sum()
+        row *= 0.5
+        if s % 50 < 1:
+            print(s)
+    return s, y
+
+
+def until_an_item(x, y):
+    s = 0.0
+    for k, v in enumerate(x):
+        s += v
+        if s > 300:
+            print("large", k)
+            break
+        if v > 0.995:
+            print(v)
+    return s, k
+
+
+def over_an_array_bound_anew(x, y):
+    s = 0.0
+    for v in x:
+        x = x * 1.0
+        x[0] = v
+        s += x[0]
+        if v > 0.99:
+            print(v, s)
+    return s, x
+
+
+@pytest.mark.parametrize(
+    "function",
+    [over_items, over_numbered_items, over_pairs, over_rows, until_an_item]
+    + [over_an_array_bound_anew],
+    ids=lambda function: function.__name__,
+)
+def test_loops_over_items_have_exits(function, capsys):
+    second = ROWS if function is over_rows else ITEMS[::-1].copy()
+    jitted = check(function, capsys, ITEMS, second)
+    assert any(one.calls for one in regions(jitted))
+
+
+def over_items_of_any(x, items):
+    s = 0.0
+    for v in x:
+        s += v
+        if v > 0.99:
+            print(v)
+    for v in items:
+        s += v
+        if v > 0.99:
+            print(v)
+    return s
+
+
+@pytest.mark.parametrize(
+    "items",
+    [list(ITEMS[:400]), iter(()), {3.0: 1}, ITEMS[:0], ITEMS[:1]],
+    ids=["list", "iterator", "dict", "empty", "one"],
+)
+def test_other_items_are_left_to_python(items, capsys):
+    check(over_items_of_any, capsys, ITEMS, items)
