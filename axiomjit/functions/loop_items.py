@@ -43,13 +43,18 @@ class Items:
             self.length = self._common_length()
 
     def _common_length(self) -> Any:
+        """The smallest number of items of a part; None if it is not known before the loop."""
         first, *others = (one.length for one in self._parts)
         chosen = any(one.filled is not None for one in self._parts)
         if chosen or first is None or any(one is None for one in others):
             return None
         if not all(type(one) is int or isinstance(one, SymbolicInt) for one in self._starts):
             return None
-        return first if all(self._calls.truth(one == first) for one in others) else None
+        least = first
+        for one in others:
+            if not self._calls.truth(one == least) and self._calls.truth(one < least):
+                least = one
+        return least
 
     def iterable(self) -> Any:
         """The object that Python iterates over."""

@@ -721,3 +721,19 @@ def test_a_function_of_math_raises_its_error_in_a_trip():
     assert np.isclose(compiled(5), logarithms(5))
     with pytest.raises(ValueError, match=r"math domain error|positive"):
         compiled(1100)
+
+
+def of_three_lengths(x, y, z):
+    s = 0.0
+    for i, (a, b, c) in enumerate(zip(x, y, z)):  # noqa: B905 - `zip` with keywords is no region
+        s += a * b - c * i
+    return s, a, i
+
+
+def test_zip_ends_with_the_shortest_array():
+    compiled = axiomjit.jit(of_three_lengths, strict=True)
+    for lengths in ((20, 30, 40), (30, 20, 40), (40, 30, 20), (20, 20, 20), (50, 60, 70)):
+        given = [np.random.default_rng(n).random(n) for n in lengths]
+        assert same(compiled(*given), of_three_lengths(*given))
+    assert compiled._wanted.has_regions
+    assert not compiled._wanted.repeated
