@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -31,6 +32,7 @@ from axiomjit.dispatch.derivatives import (
     derived,
     gradient_array,
     has_floats,
+    jacobian_array,
     leaves_of,
     name_of,
     refuse_labels,
@@ -131,10 +133,16 @@ class _MarkedTrace:
         """The leaves of the result, and the structure of the result."""
         return leaves_of(self.returned)
 
-    def gradient_trees(self, found: Mapping[Node, Node], nodes: Sequence[Node]) -> tuple[Any, ...]:
+    def gradient_trees(
+        self,
+        found: Mapping[Node, Node],
+        nodes: Sequence[Node],
+        made_of: Callable[[Node, Any], Any] = gradient_array,
+    ) -> tuple[Any, ...]:
         """The gradients by all arguments, in the containers of the arguments.
 
-        A leaf without floats has None in place of a gradient.
+        A leaf without floats has None in place of a gradient. `made_of` makes an array or tensor
+        of a gradient and the leaf.
         """
         each = iter(nodes)
         made = []
@@ -142,7 +150,7 @@ class _MarkedTrace:
             own = iter(leaves)
             parts, structure = leaves_of(tree)
             new = [
-                gradient_array(found[next(each)], next(own)) if has_floats(part) else None
+                made_of(found[next(each)], next(own)) if has_floats(part) else None
                 for part in parts
             ]
             made.append(unflatten_tree(structure, iter(new)))
@@ -411,24 +419,31 @@ class Jacobian(Derivative):
 
     def _row(self, followed: _MarkedTrace, leaf: Any) -> tuple[Any, ...]:
         """The Jacobians of one result, by each of the selected arguments."""
-        if not has_floats(leaf) or isinstance(leaf, AxisValue):
+        if not has_floats(leaf):
             raise GradientError(
                 f"the Jacobian of {followed.name}",
-                "a result that is no array of floats, or a tensor",
+                "a result that is no array of floats",
                 "return arrays of floats",
                 user_location(),
             )
-        node = leaf.node
-        sizes = [product(one.shape) for one in followed.nodes]
-        total = sizes[0]
-        for size in sizes[1:]:
-            total = total + size
-        forward = self.mode == "forward" or (self.mode == "auto" and product(node.shape) > total)
-        make = _by_columns if forward else _by_rows
+        sizes = [_number_of_elements(one) for leaves in followed.inputs for one in leaves]
+        total = sum(sizes[1:], sizes[0])
+        forward = self.mode == "auto" and _number_of_elements(leaf) > total
+        make = _by_columns if forward or self.mode == "forward" else _by_rows
         found = make(followed, leaf)
         return followed.gradient_trees(
-            dict(zip(followed.nodes, found, strict=True)), followed.nodes
+            dict(zip(followed.nodes, found, strict=True)),
+            followed.nodes,
+            lambda node, argument: jacobian_array(node, leaf, argument),
         )
+
+
+def _number_of_elements(leaf: Any) -> Any:
+    """The number of elements of a traced array, or of a tensor by the lengths of its axes now."""
+    if not isinstance(leaf, AxisValue):
+        return product(leaf.node.shape)
+    lengths = [axis.length for axis in leaf.axes]  # type: ignore[attr-defined]
+    return math.prod(1 if length is None else length for length in lengths)
 
 
 def basis(node: Node) -> tuple[Node, Dim]:
@@ -493,8 +508,9 @@ def jacobian(
 
     Returns:
         A compiled function. For each result and argument, the function returns an array with the
-        dimensions of the result, then the dimensions of the argument. For a sequence of `argnums`,
-        the function returns a tuple.
+        dimensions of the result, then the dimensions of the argument. Of named arrays, the axes of
+        the argument are dual axes (`axis - 1`), which `dot` contracts with the axes of a change of
+        the argument. For a sequence of `argnums`, the function returns a tuple.
 
     Raises:
         GraphValueError: the mode is unknown.

@@ -125,3 +125,33 @@ def test_vmap_along_an_axis(golden):
 def x_of(axis):
     """A tensor with the axis itself."""
     return aj.constant(np.ones(axis.length), [axis])
+
+
+@pytest.mark.parametrize("mode", ["auto", "reverse", "forward"])
+def test_jacobians_have_dual_axes_that_dot_contracts(mode):
+    H, W = aj.make_axes({"H": 2, "W": 3})
+    draw = np.random.default_rng(6)
+    m, x = aj.NamedArray(draw.random((2, 3)), [H, W]), aj.NamedArray(draw.random(3), [W])
+    change, still = aj.NamedArray(draw.random(3), [W]), aj.NamedArray(np.zeros((2, 3)), [H, W])
+
+    def function(m, x):
+        return np.exp(m @ x) * x.sum("W")
+
+    slopes = aj.jacobian(function, 1, mode)(m, x)
+    assert slopes.axes == aj.make_axes([H, W - 1])
+    _, pushed = aj.jvp(lambda x, m: function(m, x), (x, m), (change, still))
+    assert np.allclose(aj.dot(slopes, change).eval().values, pushed.values)
+    both = aj.jacobian(lambda p: {"sum": p["m"].sum("W"), "own": p["x"] * p["x"]}, mode=mode)
+    found = both({"m": m, "x": x})
+    assert found["sum"]["m"].axes == aj.make_axes([H, H - 1, W - 1])
+    assert np.array_equal(found["sum"]["m"].values, np.eye(2)[:, :, None] * np.ones(3))
+    assert found["own"]["x"].axes == aj.make_axes([W, W - 1])
+    assert np.array_equal(found["own"]["x"].values, np.diag(2 * x.values))
+
+
+def test_hessians_of_named_arrays():
+    W = aj.make_axis(length=4, name="W")
+    x = aj.NamedArray([1.0, 2.0, 3.0, 4.0], [W])
+    found = aj.hessian(lambda x: (x * x * x).sum("W"))(x)
+    assert found.axes == aj.make_axes([W, W - 1])
+    assert np.array_equal(found.values, np.diag(6 * x.values))
