@@ -105,9 +105,9 @@ def test_draws_are_numpys_in_order(function):
 
 def test_draws_that_nothing_orders_are_found(monkeypatch):
     """Without the number that a trip writes once its draws are done, they are lost."""
-    from axiomjit.tracing.control_flow import _Pass
+    from axiomjit.tracing.region_bodies import Pass
 
-    monkeypatch.setattr(_Pass, "unread", ())
+    monkeypatch.setattr(Pass, "unread", ())
     mine, plain = np.random.default_rng(4), np.random.default_rng(4)
     aj.jit(unused)(mine, 12)
     unused(plain, 12)
