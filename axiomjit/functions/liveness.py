@@ -122,13 +122,19 @@ class Liveness:
         self.always = set(_read_later(node.body, {*CONSUMERS} - own_names(node)))
         """The names that functions and generators inside read, perhaps much later; and names that
         statements read which were added."""
-        self._behind: list[Uses] = []
+        self._behind: list[Uses | tuple[ast.AST, ...]] = []
+        """The uses of names by the parts of the function that may follow, the nearest part last.
+
+        The uses by statements are found when they are first needed."""
         self._uncertain = 0  # the number of blocks around that may be left at any statement
 
     def names(self) -> set[str]:
         """The names that are live behind the present statement."""
         live, bound = set(self.always), set[str]()
-        for one in reversed(self._behind):
+        for k in reversed(range(len(self._behind))):
+            one = self._behind[k]
+            if not isinstance(one, Uses):
+                one = self._behind[k] = uses(one)
             live |= one.read - bound
             if not self._uncertain:
                 bound |= one.bound
@@ -139,7 +145,7 @@ class Liveness:
     @contextmanager
     def before(self, *statements: ast.AST) -> Iterator[None]:
         """Rewrite a statement that other statements follow."""
-        self._behind.append(uses(statements))
+        self._behind.append(statements)
         yield
         self._behind.pop()
 
