@@ -79,9 +79,12 @@ def _scope(node: Any) -> tuple[set[str], Sequence[ast.AST]]:
 
 def uses(statements: Iterable[ast.AST]) -> Uses:
     """The uses of names by statements that run once, in order."""
+    return _in_order(map(_uses, statements))
+
+
+def _in_order(parts: Iterable[Uses]) -> Uses:
     read, bound = set[str](), set[str]()
-    for node in statements:
-        one = _uses(node)
+    for one in parts:
         read |= one.read - bound
         bound |= one.bound
         if one.ends:
@@ -126,6 +129,7 @@ class Liveness:
         """The uses of names by the parts of the function that may follow, the nearest part last.
 
         The uses by statements are found when they are first needed."""
+        self._known: dict[ast.AST, Uses] = {}
         self._uncertain = 0  # the number of blocks around that may be left at any statement
 
     def names(self) -> set[str]:
@@ -134,13 +138,19 @@ class Liveness:
         for k in reversed(range(len(self._behind))):
             one = self._behind[k]
             if not isinstance(one, Uses):
-                one = self._behind[k] = uses(one)
+                one = self._behind[k] = _in_order(map(self._of_statement, one))
             live |= one.read - bound
             if not self._uncertain:
                 bound |= one.bound
                 if one.ends:
                     break
         return live
+
+    def _of_statement(self, node: ast.AST) -> Uses:
+        """The uses of a statement that is not rewritten yet."""
+        if node not in self._known:
+            self._known[node] = _uses(node)
+        return self._known[node]
 
     @contextmanager
     def before(self, *statements: ast.AST) -> Iterator[None]:
