@@ -174,18 +174,6 @@ def gradient_array(node: Node, like: Any) -> Any:
     return new_array(node) if like.is_array or node.shape else Tracer(node)
 
 
-def jacobian_array(node: Node, result: Any, argument: Any) -> Any:
-    """The derivatives of a result by an argument, as an array or a tensor.
-
-    A tensor has the axes of the result, then the dual axes of the argument, so that `dot` contracts
-    the dual axes with the axes of a change of the argument (ngraph axes, "Dot operation").
-    """
-    if not isinstance(argument, AxisValue):
-        return gradient_array(node, argument)
-    axes = result.axes + argument.axes.get_dual(-1)  # type: ignore[attr-defined]
-    return lazy_import("axiomjit.axis.tensors").labelled(node, axes, result, argument)
-
-
 def refuse_labels(asked: str, values: Sequence[Any]) -> None:
     """Refuse arrays with labels.
 

@@ -32,7 +32,6 @@ from axiomjit.dispatch.derivatives import (
     derived,
     gradient_array,
     has_floats,
-    jacobian_array,
     leaves_of,
     name_of,
     refuse_labels,
@@ -434,16 +433,29 @@ class Jacobian(Derivative):
         return followed.gradient_trees(
             dict(zip(followed.nodes, found, strict=True)),
             followed.nodes,
-            lambda node, argument: jacobian_array(node, leaf, argument),
+            lambda node, argument: _jacobian_array(node, leaf, argument),
         )
 
 
+def _jacobian_array(node: Node, result: Any, argument: Any) -> Any:
+    """The derivatives of a result by an argument, as an array or a tensor.
+
+    A tensor has the axes of the result, then the dual axes of the argument, so that `dot` contracts
+    the dual axes with the axes of a change of the argument (ngraph axes, "Dot operation").
+    """
+    if not isinstance(argument, Tensor):
+        return gradient_array(node, argument)
+    return labelled(node, result.axes + argument.axes.get_dual(-1), result, argument)
+
+
 def _number_of_elements(leaf: Any) -> Any:
-    """The number of elements of a traced array, or of a tensor by the lengths of its axes now."""
-    if not isinstance(leaf, AxisValue):
+    """The number of elements of a traced array; for a tensor, by the present lengths of its axes.
+
+    An axis whose length is not known counts as 1.
+    """
+    if not isinstance(leaf, Tensor):
         return product(leaf.node.shape)
-    lengths = [axis.length for axis in leaf.axes]  # type: ignore[attr-defined]
-    return math.prod(1 if length is None else length for length in lengths)
+    return math.prod(1 if axis.length is None else axis.length for axis in leaf.axes)
 
 
 def basis(node: Node) -> tuple[Node, Dim]:
