@@ -1,8 +1,8 @@
 """Live names: the names whose values are read after a statement of a function.
 
-A loop carries the names that it binds and that are live in front of its next trip or behind it.
-The names are found in the syntax tree before it is rewritten: in the statements that may follow,
-from the next statement of the same block to the last statement of the function.
+A loop carries a name that it binds if the value of the name is read in a later trip or after the
+loop. The names are found in the syntax tree before the tree is rewritten: in the statements that
+may follow, from the next statement of the same block to the last statement of the function.
 """
 
 from __future__ import annotations
@@ -123,8 +123,8 @@ class Liveness:
     def __init__(self, node: ast.FunctionDef) -> None:
         """Start in front of the body of a function, whose tree is not rewritten yet."""
         self.always = set(_read_later(node.body, {*CONSUMERS} - own_names(node)))
-        """The names that functions and generators inside read, perhaps much later; and names that
-        statements read which were added."""
+        """The names that functions and generators inside read at any later time, and the names that
+        added statements read."""
         self._behind: list[Uses | tuple[ast.AST, ...]] = []
         """The uses of names by the parts of the function that may follow, the nearest part last.
 
@@ -175,7 +175,7 @@ class Liveness:
 
     @contextmanager
     def caught(self, *parts: ast.AST) -> Iterator[None]:
-        """Rewrite a block that an error may leave at any statement, for these parts."""
+        """Rewrite a block that an error may leave at any statement; these parts may follow."""
         self._behind.append(Uses(frozenset(reads(*parts)), frozenset()))
         self._uncertain += 1
         yield

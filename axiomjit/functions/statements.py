@@ -83,7 +83,7 @@ class Rewriter(Expressions):
         return made
 
     def _around(self, kind: str, *parts: Any) -> Any:
-        """The block in which `liveness` knows the parts that may follow; `kind` is its method."""
+        """A context in which `liveness` knows parts that may follow; `kind` names its method."""
         return nullcontext() if self.liveness is None else getattr(self.liveness, kind)(*parts)
 
     @contextmanager
