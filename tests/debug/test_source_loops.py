@@ -85,3 +85,18 @@ def test_a_region_is_told_from_a_repeated_plan(monkeypatch):
     monkeypatch.setattr(lowered, "Region", int)
     with pytest.raises(AssertionError):
         test_each_loop_has_its_outcome()
+
+
+def over_numbers(numbers):
+    s = 0.0
+    for v in numbers:
+        if v > 0.5:
+            s += v
+            print(v)
+    return s
+
+
+def test_a_loop_over_many_numbers_of_a_list_has_a_reason():
+    numbers = [float(k % 2) for k in range(40)]
+    text = str(axiomjit.jit(over_numbers).explain(numbers))
+    assert "left to Python: a traced bool" in text
