@@ -115,8 +115,8 @@ class Calls(Operators):
         self.made_lists: list[tuple[list[Any], Any]] = []
         """The lists of comprehensions that are being made, innermost last, each with its region."""
         self.made_generators: dict[int, Any] = {}
-        """The random generators that the function made with a seed; they are equal in every
-        call.
+        """The sources of random bits that the function made with a seed, and the generators that
+        use them; they are equal in every call.
         """
 
     def end(self) -> None:
@@ -415,7 +415,8 @@ class Calls(Operators):
             return self._text_of(owner, name, args, kwargs)
         if is_plain(owner):
             given = [self.given(one) for one in args]
-            return getattr(owner, name)(*given, **{k: self.given(v) for k, v in kwargs.items()})
+            named = {key: self.given(value) for key, value in kwargs.items()}
+            return self.known.note(getattr(owner, name)(*given, **named))
         if is_container(owner) and not self._overrides(kind, name):
             return self._container_method(owner, name, args, kwargs)
         if kind is np.ndarray:

@@ -78,21 +78,24 @@ class LibraryCalls(Calls):
             self._refuse_hidden(known, args, kwargs)
         found = _BY_KIND[known.kind](self, known, function, args, kwargs)
         if is_generator(found) or hasattr(type(found), "random_raw"):
-            self._note_generator(found, (*args, *kwargs.values()))
+            return self._made_generator(found, (*args, *kwargs.values()))
         return found
 
-    def _note_generator(self, made: Any, given: Sequence[Any]) -> None:
-        """Store a generator of random numbers, or a source of bits, that the function has made.
+    def _made_generator(self, made: Any, given: Sequence[Any]) -> Any:
+        """The object for a generator of random numbers, or a source of bits, that was made.
 
         Raises:
             NeedsValuesError: the generator uses a source of bits from outside the function.
         """
         if self.outside.is_outside(made):
-            return
+            return made
         bits = made._bit_generator if is_generator(made) else made
-        if id(bits) not in self.made_generators and any(one is bits for one in given):
+        if id(bits) in self.made_generators or bits is made:
+            self.made_generators[id(made)] = made
+            return made
+        if any(one is bits for one in given):
             refuse_draw(f"makes a {type(made).__name__} with a source of bits from outside")
-        self.made_generators[id(made)] = made
+        return lazy_import("axiomjit.tracing.traced_random").TracedGenerator(made, True)
 
     def _get_parts(self, getter: Any, owner: Any) -> Any:
         """The result of a call of an `operator.itemgetter` or `operator.attrgetter`."""

@@ -23,7 +23,7 @@ from axiomjit.functions.objects import is_plain
 from axiomjit.functions.operators import is_traced
 from axiomjit.functions.outside import TraceAgain, refuse, refuse_in_region
 from axiomjit.graph.builder import as_node, cast, python_number, strong
-from axiomjit.graph.closing import RegionRefused
+from axiomjit.graph.closing import NeededBefore, RegionRefused
 from axiomjit.graph.nodes import Input, LengthNode, post_order
 from axiomjit.symbolic.dims import current_scope
 from axiomjit.tracing.lengths import SymbolicInt
@@ -280,6 +280,8 @@ class LoopHooks:
         except AppendsFound:  # by a loop around this one
             raise
         except RegionRefused as error:
+            if is_inside and isinstance(error, NeededBefore):
+                raise
             wanted.lines -= wanted.for_regions.pop(key, set())
             wanted.repeated[key] = f"{user_location()}: {error.reason}"
             if not loop.starts_again:

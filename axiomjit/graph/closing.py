@@ -14,7 +14,7 @@ derivative, because `values_alone` removes given derivatives before a program is
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -132,6 +132,17 @@ class RegionRefused(Exception):
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
         self.reason = reason
+
+
+class NeededBefore(RegionRefused):
+    """Raised in a body that needs a step before the loop: `do` records the step.
+
+    Where no region is around the loop, the body is then traced again.
+    """
+
+    def __init__(self, reason: str, do: Callable[[], None]) -> None:
+        super().__init__(reason)
+        self.do = do
 
 
 class Body(Record):

@@ -23,29 +23,18 @@ from axiomjit.base.errors import amount
 from axiomjit.base.origins import user_location
 from axiomjit.base.trace_context import Following, current
 from axiomjit.graph.builder import cast, elementwise, python_number, strong
-from axiomjit.graph.closing import RegionRefused, close_bodies, is_elementwise_beyond
-from axiomjit.graph.indexing_ops import as_mask
-from axiomjit.graph.nodes import (
-    Input,
-    Node,
-    Op,
-    Saved,
-    Token,
-    base_of,
-    root_of,
+from axiomjit.graph.closing import (
+    NeededBefore,
+    RegionRefused,
+    close_bodies,
+    is_elementwise_beyond,
 )
+from axiomjit.graph.indexing_ops import as_mask
+from axiomjit.graph.nodes import Input, Node, Op, Saved, Token, base_of, root_of
 from axiomjit.graph.primitives import COPY, SAVE
 from axiomjit.graph.regions import Cond, Loop, Written, region_fields, region_node, written_versions
 from axiomjit.symbolic.data_dependent import STATUS, computed_number, data_dependent_in
-from axiomjit.symbolic.dims import (
-    INDEX,
-    Dim,
-    Scope,
-    Symbol,
-    current_scope,
-    dim,
-    larger,
-)
+from axiomjit.symbolic.dims import INDEX, Dim, Scope, Symbol, current_scope, dim, larger
 from axiomjit.symbolic.index_maps import identity
 from axiomjit.symbolic.index_ranges import IndexRanges, UndecidedError, within_body
 from axiomjit.tracing.lengths import length, unwrap
@@ -114,6 +103,7 @@ def trace_loop(
     Raises:
         RegionRefused: the loop cannot be a region; nothing was recorded.
     """
+    again = partial(trace_loop, begins=begins, may_be_unbound=may_be_unbound)
     try:
         with undone_if_refused() as (following, scope):
             made = _loop(following, scope, trips, body, carried, condition, begins)
@@ -121,9 +111,15 @@ def trace_loop(
                 return (UNBOUND, *carried)
             made.most_elements, made.may_be_unbound = most_elements, may_be_unbound
             return made.traced_with_index()
+    except NeededBefore as found:
+        if following.region is not None:
+            raise
+        found.do()
+        options = {"condition": condition, "asks": asks, "most_elements": most_elements}
+        return again(trips, body, carried, **options)
     except NamesSwapped as found:
         if trips is None and condition is not None and following.region is None:
-            again = partial(trace_loop, None, begins=begins, may_be_unbound=may_be_unbound)
+            again = partial(again, None)
             branch = partial(trace_cond, may_be_unbound=may_be_unbound)
             tests = condition, asks or condition
             return UNBOUND, *trace_while_in_turns(found, body, carried, tests, again, branch)
@@ -322,7 +318,7 @@ class _Carrying:
         value = one.returned[slot]
         found = kind_of(value)
         if found is None:
-            raise RegionRefused(f"a carried {type(value).__name__} that changes")
+            raise self.refused(value)
         if found.is_array:
             memory = value.storage
             fresh = one.region.owns(memory) and memory not in self.memories.values()
@@ -335,6 +331,15 @@ class _Carrying:
                 raise RegionRefused("a carried name of an array that another name has, too")
         is_mixed = issubclass(type(value), Tracer) and value.node in one.region.mixed
         return found.replace(is_mixed=True) if is_mixed else found
+
+    def refused(self, value: Any) -> RegionRefused:
+        """The error for a carried value that changes and is neither a number nor a traced array.
+
+        The next trace makes a known array a traced array.
+        """
+        if type(value) is np.ndarray and self.following.want_traced is not None:
+            self.following.want_traced(value)
+        return RegionRefused(f"a carried {type(value).__name__} that changes")
 
     def shares(self, slot: int, memory: TracedStorage) -> bool:
         """True if a slot has a copy of an array that another name also has: only in branches."""
@@ -539,7 +544,7 @@ class _Loop(_Carrying):
             kind, given = self.kind(one, slot), kind_of(value)
             if value is not UNBOUND:
                 if given is None:
-                    raise RegionRefused(f"a carried {type(value).__name__} that changes")
+                    raise self.refused(value)
                 kind = joined(value, given, kind)
             self.kinds[slot] = joined(value, self.kinds.get(slot, kind), kind)
         return super().grow(one) or self.kinds != before

@@ -1,14 +1,19 @@
 """Random numbers in a traced function: each draw is a step of the program, run in each call.
 
-A `TracedGenerator` stands for a generator from outside the function. All draws, even draws whose
-numbers are not used, happen in the order of the function: each draw has the previous draw as an
-operand, and the last draw is always computed. The shape and dtype of a draw are inferred from the
-same draw by another generator.
+A `TracedGenerator` stands for a generator. All draws, even draws whose numbers are not used, happen
+in the order of the function: each draw has the previous draw as an operand, and the last draw is
+always computed. The shape and dtype of a draw are inferred from the same draw by another generator.
+
+The draws of a generator that the function makes with a seed are the same in every call, so they
+happen once, in the trace. From the first draw in a region on, they are steps of the program, too: a
+step before the region gives the generator the state that it has there.
 """
 
 from __future__ import annotations
 
+import copy
 import inspect
+import threading
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Final
@@ -20,6 +25,7 @@ from axiomjit.base.errors import ImpureError
 from axiomjit.base.origins import user_location
 from axiomjit.base.records import Record
 from axiomjit.base.trace_context import current, refused
+from axiomjit.graph.closing import NeededBefore
 from axiomjit.graph.external_calls import ArrayFunction, Lengths, ProbedCall, stored
 from axiomjit.graph.library_operations import Labels, LibraryOperation, OperandArrays
 from axiomjit.graph.nodes import Constant, Node, Op, note
@@ -40,27 +46,103 @@ TRIED: Final = 4096
 """The largest number of values that are drawn while tracing to infer the dtype of a draw."""
 WITH_SIZES: Final = {"rand": "random_sample", "randn": "standard_normal"}
 """For each legacy function whose arguments are lengths, the function that takes them as `size`."""
+_STATES: Final = frozenset({"bit_generator", "_bit_generator", "get_state"})
+"""Attributes that give the state of a generator."""
+
+
+class MadeGenerator(threading.local):
+    """A generator that a program makes in each call; each thread that runs the program has its own.
+
+    `get_state` and `set_state` do nothing, since no state outlives a call.
+    """
+
+    def __init__(self, first: Any) -> None:
+        """Store a generator whose present state is the state at the beginning."""
+        self._generator = copy.deepcopy(first)
+        self._first = _state_of(self._generator)
+
+    def restart(self, operands: object, labels: object, out: np.ndarray) -> None:
+        """Set the state at the beginning, as a step of the program."""
+        _set_state(self._generator, self._first)
+        out[...] = 0
+
+    def call(self, name: str, /, *args: Any, **kwargs: Any) -> Any:
+        """Call a method of the generator."""
+        return getattr(self._generator, name)(*args, **kwargs)
+
+    def get_state(self, legacy: bool = True) -> None:
+        """Return None."""
+
+    def set_state(self, state: None) -> None:
+        """Do nothing."""
 
 
 class TracedGenerator(Represents):
     """Represents a generator of random numbers while a function is traced."""
 
-    def __init__(self, generator: Any) -> None:
-        """Represent a `numpy.random.Generator` or `RandomState`."""
-        self._generator = generator
+    def __init__(self, generator: Any, is_made: bool = False) -> None:
+        """Represent a `numpy.random.Generator` or `RandomState`.
+
+        Args:
+            generator: The generator.
+            is_made: True if the function has made the generator with a seed.
+        """
+        self._generator, self._is_made, self._is_known = generator, is_made, is_made
+        self._drawn_from = generator
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:
         return type(self._generator)
 
     def __getattr__(self, name: str) -> Any:
+        if self._is_made and name in _STATES:
+            _refuse(name, "the state of a generator that the function has made")
         method = getattr(self._generator, name)
         return partial(self._drawn, name) if name in METHODS and callable(method) else method
 
+    def __deepcopy__(self, memo: object) -> Any:
+        """A copy of the generator, for a function that returns or stores it.
+
+        Raises:
+            ImpureError: the program draws from the generator.
+        """
+        if not self._is_known:
+            _refuse("copy", "a generator whose state the program decides")
+        return copy.deepcopy(self._generator)
+
+    def _method(self, name: str) -> Callable[..., Any]:
+        """The method of the generator that a program calls."""
+        if type(self._drawn_from) is MadeGenerator:
+            return partial(self._drawn_from.call, name)
+        return getattr(self._generator, name)  # type: ignore[no-any-return]
+
+    def _begin(self) -> None:
+        """Make the later draws steps of the program, after a step that sets the present state."""
+        self._is_known, self._drawn_from = False, MadeGenerator(self._generator)
+        _step(self._drawn_from, "restart", self._drawn_from.restart, (), FLOAT)
+
+    def _drawn_now(self, name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        """The result of a draw whose numbers are the same in every call."""
+        given = [known_numbers(one) for one in args]
+        named = {key: known_numbers(value) for key, value in kwargs.items()}
+        found = getattr(self._generator, name)(*given, **named)
+        return [TracedGenerator(one, True) for one in found] if name == "spawn" else found
+
     def _drawn(self, name: str, *args: Any, **kwargs: Any) -> Any:
-        """Record a call that draws numbers; the result is a number, an array or None."""
-        if current() is None:
+        """Record a call that draws numbers; the result is a number, an array or None.
+
+        Raises:
+            NeededBefore: the first draw in a region, if earlier draws were no steps.
+        """
+        following = current()
+        if following is None:
             return getattr(self._generator, name)(*args, **kwargs)
+        if self._is_known and following.region is not None:
+            raise NeededBefore("a random draw", self._begin)
+        if self._is_known and not traced_in([*args, *kwargs.values()]):
+            return self._drawn_now(name, args, kwargs)
+        if self._is_known:
+            self._begin()
         if name in WITH_SIZES:
             name, args = WITH_SIZES[name], (args or None,)
         inside = [*args, *kwargs.values()]
@@ -69,15 +151,15 @@ class TracedGenerator(Represents):
             _refuse(name, "a state that it sets, or a write into an array from outside")
         if traced_in(inside):
             return self._drawn_with(name, args, kwargs)
-        method = getattr(self._generator, name)
-        given = inspect.signature(method).bind(*args, **kwargs).arguments
+        method, signature = self._method(name), inspect.signature(getattr(self._generator, name))
+        given = signature.bind(*args, **kwargs).arguments
         size = given.pop("size", None)
         own = () if size is None else tuple(map(_length, _sequence_of_lengths(size)))
         given = {key: known_numbers(value) for key, value in given.items()}
         sized = {} if size is None else {"size": _tried_size(own)}
         found = getattr(_another(self._generator), name)(**given, **sized)
         if name == "seed":
-            _step(self._generator, name, partial(_seed, method, given), (), FLOAT)
+            _step(self._drawn_from, name, partial(_seed, method, given), (), FLOAT)
             return None
         number = type(found) in (int, float)
         drawn = np.asarray(found)
@@ -88,11 +170,11 @@ class TracedGenerator(Represents):
         shape = (*own, *map(dim, drawn.shape[len(own) :]))
         draw, lengths = partial(method, **given), len(own) if sized else None
         evaluate: Any = _Draw(f"random.{name}", draw, lengths=lengths)
-        if lengths == drawn.ndim > 0 and "out" in inspect.signature(method).parameters:
+        if lengths == drawn.ndim > 0 and "out" in signature.parameters:
             evaluate = partial(_draw_into, draw)
         elif drawn.ndim == 0:
             evaluate = partial(_draw_number, draw)
-        node = _step(self._generator, name, evaluate, shape, drawn.dtype, number)
+        node = _step(self._drawn_from, name, evaluate, shape, drawn.dtype, number)
         return new_array(node) if isinstance(found, np.ndarray) else Tracer(node)
 
     def _drawn_with(self, name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -106,13 +188,13 @@ class TracedGenerator(Represents):
             kinds.add(type(found))
             return found
 
-        method: Callable[..., Any] = getattr(self._generator, name)
+        method = self._method(name)
         if name == "shuffle":
             target: Any = args[0]
             call, operands = bound_call(MutatedOperand(method), asked, args, kwargs)
             probed = mutated_call(call, target)
             storage, part = target.storage, target.node
-            node = _step_with(self._generator, name, probed, operands, False)
+            node = _step_with(self._drawn_from, name, probed, operands, False)
             write_item(storage, part, node)
             return None
         call, operands = bound_call(tried, asked, args, kwargs)
@@ -121,8 +203,20 @@ class TracedGenerator(Represents):
             _refuse(name, "several results")
         real = probed.replace(call=call.replace(function=method))
         number = kinds <= {int, float}
-        node = _step_with(self._generator, name, real, operands, number)
+        node = _step_with(self._drawn_from, name, real, operands, number)
         return new_array(node) if probed.results[0].is_array else Tracer(node)
+
+
+def _state_of(generator: Any) -> Any:
+    legacy = isinstance(generator, np.random.RandomState)
+    return generator.get_state(legacy=False) if legacy else generator.bit_generator.state
+
+
+def _set_state(generator: Any, state: Any) -> None:
+    if isinstance(generator, np.random.RandomState):
+        generator.set_state(state)
+    else:
+        generator.bit_generator.state = state
 
 
 def _sequence_of_lengths(size: Any) -> Sequence[Any]:

@@ -409,6 +409,17 @@ def some_of_a_computed_number(x):
     return best, place
 
 
+def known_arrays_bound_anew(x):
+    """Before the loop, the values of both arrays are known."""
+    state, spread = np.zeros(2), np.eye(2)
+    for v in x:
+        state = state[::-1] * 0.5 + v
+        spread = spread.T * state
+        if v > 0.9:
+            state = np.zeros(2)
+    return state, spread
+
+
 def halved(v):
     while v > 1.0:
         v *= 0.5
@@ -428,7 +439,7 @@ def in_called_functions(x):
         *(last_index, swapped, with_else, no_trips, by_parts, negative_positions, bound_anew),
         *(early, in_one_branch, with_jumps, out_of_two_loops, until_small, halving, collatz),
         *(items, rows, by_index, in_called_functions, names_of_two_loops),
-        *(asked_before_each_trip, some_of_a_computed_number),
+        *(asked_before_each_trip, some_of_a_computed_number, known_arrays_bound_anew),
         *(read_by_a_test, read_by_a_head, read_behind, pyramid, bound_by_both_loops),
     ],
     ids=lambda function: function.__name__,

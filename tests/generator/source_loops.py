@@ -40,8 +40,10 @@ SIMPLE = (
     "kept.append({a})",
     "assert {a} < 9.0",
     "s = max(s, {a})",
+    "s += rng.random()",
+    "y[{i}] = rng.normal(0.5)",
 )
-WEIGHTS = (*(4,) * 8, 2, 1, 1, 2, 0.2, 0.3, 1)
+WEIGHTS = (*(4,) * 8, 2, 1, 1, 2, 0.2, 0.3, 1, 0.5, 0.3)
 JUMPS = ("break", "break", "continue", "return s, c, w", "c += 2\n{at}    break")
 LIMITS = (1.5, 4.0, 9.0)
 HEADS = (
@@ -58,6 +60,7 @@ HEAD = """def program(x, y, k):
     n = x.shape[0]
     w = np.zeros(n)
     s, t, c, kept, z, v = 0.0, 1.0, 0, [], x, 0.5
+    rng = np.random.default_rng(7)
 """
 TAIL = "    return s, t, c, w, z, len(kept){last}\n"
 

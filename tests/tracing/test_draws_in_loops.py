@@ -1,5 +1,7 @@
 """Random draws in loops and branches: in Python's order, with NumPy's bits."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -142,3 +144,101 @@ def test_a_condition_that_draws_draws_once_in_each_trip():
     with pytest.warns(aj.errors.FallbackWarning):
         found = jitted(0, np.random.default_rng(3))
     assert found == drawn_in_the_condition(0, np.random.default_rng(3))
+
+
+def made_inside(n, seed):
+    """The first draw is known in the trace; those of the loop and behind it are steps."""
+    rng = np.random.default_rng(seed)
+    x = np.full(n, rng.integers(5), dtype=float)
+    for i in range(1, n):
+        x[i] = x[i - 1] + rng.standard_normal()
+        if rng.random() < 0.3:
+            x[i] -= rng.random(2).sum()
+    return x, rng.random()
+
+
+def two_made(n, seed):
+    """Draws of two generators; the second one is only drawn from in the inner loop."""
+    first, second = np.random.default_rng(seed), np.random.RandomState(seed)
+    s = first.random()
+    for i in range(n):
+        for _ in range(i):
+            s = 0.5 * s + second.rand() - first.random()
+    return s, second.randn(), first.normal()
+
+
+def made_in_each_trip(n, seed):
+    s = 0.0
+    for i in range(n):
+        rng = np.random.default_rng(seed)
+        s += rng.random() * i
+    return s
+
+
+class Walker:
+    """A random walk."""
+
+    def __init__(self, seed):
+        self.rng = np.random.default_rng(seed)
+
+    def step(self, x):
+        return x + self.rng.normal()
+
+
+def by_a_method(n, seed):
+    walker, x = Walker(seed), 0.0
+    for _ in range(n):
+        x = walker.step(x)
+    return x
+
+
+def chosen_rows(n, seed):
+    """Draws with an array, outside a loop."""
+    rng = np.random.default_rng(seed)
+    x = np.sqrt(np.arange(float(n)))
+    return rng.permutation(x), rng.random()
+
+
+MADE = (made_inside, two_made, by_a_method, chosen_rows, made_in_each_trip)
+
+
+@pytest.mark.parametrize("function", MADE)
+def test_draws_of_a_generator_that_the_function_makes(function):
+    compiled = aj.jit(strict=True)(function)
+    for n, seed in ((12, 4), (12, 4), (15, 4), (12, 5), (15, 4)):
+        assert same(compiled(n, seed), function(n, seed))
+    if function in (made_inside, two_made, by_a_method):
+        ops = compiled.lower(12, 4)._stages.graph.ops
+        assert any(isinstance(op.primitive, Region) for op in ops)
+
+
+def test_calls_in_threads_draw_from_generators_of_their_own():
+    compiled = aj.jit(made_inside)
+    wanted = made_inside(300, 2)
+    assert same(compiled(300, 2), wanted)
+    with ThreadPoolExecutor(4) as pool:
+        found = [*pool.map(lambda _: compiled(300, 2), range(16))]
+    assert all(same(one, wanted) for one in found)
+
+
+def test_a_generator_that_the_function_returns_is_numpys():
+    def first(seed):
+        rng = np.random.default_rng(seed)
+        return rng, rng.random()
+
+    compiled = aj.jit(first)
+    for _ in range(2):
+        (rng, _), (plain, _) = compiled(3), first(3)
+        assert type(rng) is np.random.Generator
+        assert rng.random() == plain.random()
+
+
+def test_the_state_of_a_made_generator_is_answered_by_numpy():
+    def state(n):
+        rng = np.random.default_rng(1)
+        for _ in range(n):
+            rng.random()
+        return rng.bit_generator.state["state"]["state"]
+
+    with pytest.warns(aj.errors.FallbackWarning):
+        assert aj.jit(state)(20) == state(20)
