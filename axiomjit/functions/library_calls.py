@@ -524,7 +524,7 @@ def _extreme(sign: str, plainly: Any) -> Callable[..., Any]:
             return default
         keys = given if key is None else [calls.call(key, one) for one in given]
         keys = [calls.given(one) for one in keys]
-        if key is None and traced_in(keys):
+        if key is None and (traced_in(keys) or in_region()):
             found = lazy_import("axiomjit.tracing.python_numbers").extreme(sign, keys)
             if found is not None:
                 return found

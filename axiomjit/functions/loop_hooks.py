@@ -287,7 +287,7 @@ class LoopHooks:
             if not loop.starts_again:
                 self._note(error.reason)
                 return False
-            lazy_import("axiomjit.functions.loop_exits").note_exit(wanted, key, error)
+            lazy_import("axiomjit.functions.exits").note_exit(wanted, key, error)
             self._leave(key, loop)
             wanted.may_have_regions = len(wanted.repeated) < MOST_REFUSED
             raise TraceAgain from None

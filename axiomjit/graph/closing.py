@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -23,6 +24,7 @@ from axiomjit.base.errors import amount
 from axiomjit.base.records import Record
 from axiomjit.graph import builder
 from axiomjit.graph.external_calls import stored
+from axiomjit.graph.indexing_ops import count_of, size_estimate
 from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.nodes import (
     Graph,
@@ -39,7 +41,9 @@ from axiomjit.graph.nodes import (
 )
 from axiomjit.graph.primitives import ANY_NUMBER, COPY, Primitive
 from axiomjit.graph.regions import Region, has_loops, overwritten, rebuilt, symbols_of
-from axiomjit.symbolic.dims import INDEX, Scope, Symbol, dim
+from axiomjit.graph.selections import without_selections
+from axiomjit.symbolic.data_dependent import DATA_DEPENDENT
+from axiomjit.symbolic.dims import INDEX, Scope, Symbol, dim, evaluate
 from axiomjit.symbolic.index_maps import fixed, identity
 from axiomjit.symbolic.index_ranges import IndexRanges, UndecidedError
 
@@ -122,6 +126,8 @@ def graph_of_values(graph: Graph) -> Graph:
     return graph.replace(outputs=tuple(values_alone(graph.outputs)))
 
 
+Outputs = Sequence[Mapping[int, Node]]
+"""The outputs of each graph of a body, by position."""
 MAX_OPERATIONS: Final = 400
 """The largest number of operations of a body; a larger kernel takes long to compile."""
 
@@ -155,7 +161,7 @@ class Body(Record):
 def close_bodies(
     scope: Scope,
     placeholders: Sequence[Input],
-    ends: Sequence[Mapping[int, Node]],
+    ends: Outputs,
     index: Symbol | None,
     since: int,
     captured: Sequence[Node] = (),
@@ -181,13 +187,13 @@ def close_bodies(
         RegionRefused: a body has an operation that a loop cannot compute.
         UndecidedError: a length in a body has no limit that is known before the loop.
     """
-    everything = [node for outputs in ends for node in outputs.values()]
-    inner = _inside(everything, placeholders, index, since, around)
+    find = partial(_inside, placeholders, index, since, around)
+    ends, inner, chosen = _without_selections(scope, ends, find)
+    everything = _all_of(ends)
     taken: dict[Node, None] = {}
-    chosen = {symbol for key, symbol in scope.data_dependent.items() if key in inner}
     for node in inner:
         _refuse_step(node, scope)
-        if chosen and not chosen.isdisjoint(symbols_of(node)):
+        if not symbols_of(node).isdisjoint(chosen):
             raise RegionRefused("a number of elements that a mask chooses in each trip")
         taken |= {child: None for child in node.children if _is_captured(child, inner)}
         if any(_is_captured(child, inner) for child in node.children[: overwritten(node)]):
@@ -214,17 +220,60 @@ def close_bodies(
     return Body(tuple(graphs), tuple(operands))
 
 
+def _without_selections(
+    scope: Scope, ends: Outputs, find: Callable[[Sequence[Node]], dict[Node, None]]
+) -> tuple[Outputs, dict[Node, None], list[Symbol]]:
+    """The outputs of bodies, with loops over the masks that select elements in each trip.
+
+    Args:
+        scope: The scope of the trace.
+        ends: The outputs of each graph, as for `close_bodies`.
+        find: A function that returns the nodes that each trip computes.
+
+    Returns:
+        The outputs, the nodes that each trip computes, and the numbers of selected elements.
+    """
+    everything = _all_of(ends)
+    inner = find(everything)
+    keys = {s: key for key, s in scope.data_dependent.items() if isinstance(key, Node)}
+    keys = {s: key for s, key in keys.items() if s.kind == DATA_DEPENDENT}
+    if not keys:
+        return ends, inner, []
+    used = frozenset[Symbol]().union(*map(symbols_of, post_order(tuple(everything))))
+    chosen = [s for s in keys if keys[s] in inner or differs_between_trips(keys[s])]
+    chosen = [s for s in chosen if s in used]
+    made = iter(without_selections(everything, {s: count_of(keys[s]) for s in chosen}))
+    ends = [{place: next(made) for place in outputs} for outputs in ends]
+    return ends, find(_all_of(ends)), chosen
+
+
+def _all_of(ends: Outputs) -> list[Node]:
+    return [node for outputs in ends for node in outputs.values()]
+
+
+def differs_between_trips(node: Node) -> bool:
+    """True if a value depends on an index, or on a number or an array that a body carries."""
+    return any(
+        (isinstance(one, Input) and one.storage is not None)
+        or any(symbol.kind == INDEX for symbol in one.symbols)
+        for one in post_order((node,))
+    )
+
+
 def is_elementwise_beyond(body: Graph, scope: Scope, most: float) -> bool:
     """True if a trip calls no library and computes a value with more than `most` elements."""
     order = post_order(body.outputs)
     plain = [n for n in order if isinstance(n, Op) and has_loops(n)]
     if math.isinf(most) or any(isinstance(n.primitive, LibraryOperation) for n in plain):
         return False
-    ranges = scope.indices
+    ranges, values = scope.indices, dict(scope.values)
+    for key, symbol in scope.data_dependent.items():
+        if isinstance(key, Node) and symbol.kind == DATA_DEPENDENT:
+            values[symbol] = scope.value(size_estimate(key))
     for node in plain:
         lengths = node.looped_extents
         ends = [ranges.ends(n) if isinstance(ranges, IndexRanges) else [n] for n in lengths]
-        if math.prod(max(map(scope.value, each)) for each in ends) > most:
+        if math.prod(max(evaluate(n, values) for n in each) for each in ends) > most:
             return True
     return False
 
@@ -234,11 +283,11 @@ def _is_captured(node: Node, inner: Mapping[Node, None]) -> bool:
 
 
 def _inside(
-    outputs: Sequence[Node],
     placeholders: Sequence[Node],
     index: Symbol | None,
     since: int,
     around: IndexRanges | None,
+    outputs: Sequence[Node],
 ) -> dict[Node, None]:
     """The nodes that every trip computes: nodes that depend on the trip, and written memory."""
     order = post_order(tuple(outputs))

@@ -24,6 +24,7 @@ from axiomjit.symbolic.data_dependent import data_dependent_in
 from axiomjit.symbolic.dims import (
     INDEX,
     SIGNS,
+    Binary,
     Dim,
     Guard,
     Scope,
@@ -81,9 +82,27 @@ class IndexRanges(Record):
         else:
             sides = {(_compare(corner, "<"), _compare(corner, ">")) for corner in corners}
             outcomes = {False} if sides in ({(True, False)}, {(False, True)}) else set()
-        if len(outcomes) != 1:
+        if len(outcomes) == 1:
+            return outcomes.pop()
+        decided = self._decided_by_parts(apart, sign)
+        if decided is None:
             raise UndecidedError(f"{apart} {sign} 0 differs between trips")
-        return outcomes.pop()
+        return decided
+
+    def _decided_by_parts(self, apart: Dim, sign: str) -> bool | None:
+        """The outcome of a comparison of minima and maxima; None if it is not known.
+
+        A minimum is negative if one of its operands is; it is positive only if both are.
+        """
+        ends = [end for _, *both in self.ranges for end in both]
+        if all(_parts_of_choice(one) is None for one in (apart, *ends)):
+            return None
+        if sign == "==":
+            apart_in_all = any(_holds(apart, one, self.ranges) for one in ("<", ">"))
+            return False if apart_in_all else None
+        if _holds(apart, sign, self.ranges):
+            return True
+        return False if _holds(apart, _OPPOSITE[sign], self.ranges) else None
 
     def ends(self, length: Dim) -> list[Dim]:
         """The length at each combination of range ends; its extremes are among these values.
@@ -234,6 +253,48 @@ def _compare(corner: Dim, sign: str) -> bool:
     if most is not None and most <= little:
         return False
     return compare(corner, 0, sign)
+
+
+_OPPOSITE: Final = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+"""For each order, the order that holds if it does not."""
+
+
+def _holds(apart: Dim, sign: str, ranges: Sequence[IndexRange]) -> bool:
+    """True if a length is known to compare with 0 by `sign` for all indices in their ranges."""
+    if not any(symbol in apart.symbols for symbol, _, _ in ranges):
+        return _compare(apart, sign)
+    choice = _parts_of_choice(apart, ranges[-1][0])
+    if choice is not None:
+        is_maximum, *parts = choice
+        needs_all = is_maximum is (sign in ("<", "<="))
+        return (all if needs_all else any)(_holds(one, sign, ranges) for one in parts)
+    symbol, first, last = ranges[-1]
+    if symbol not in apart.symbols:
+        return _holds(apart, sign, ranges[:-1])
+    if affine_pieces(apart, symbol) is None:
+        return False
+    ends = (substitute(apart, {symbol: end}) for end in (first, last))
+    return all(_holds(end, sign, ranges[:-1]) for end in ends)
+
+
+def _parts_of_choice(length: Dim, symbol: Symbol | None = None) -> tuple[bool, Dim, Dim] | None:
+    """Two lengths of which a length is the maximum, or the minimum; None if it is neither.
+
+    Args:
+        length: A length that may have a minimum or maximum as a term.
+        symbol: A symbol that the term must contain; None for any symbol.
+
+    Returns:
+        True for the maximum, and the two lengths.
+    """
+    for monomial, factor in length.terms:
+        if len(monomial) != 1 or not isinstance(monomial[0], Binary) or monomial[0].sign == "//":
+            continue
+        atom, rest = monomial[0], length - dim(monomial[0]) * factor
+        if symbol is None or symbol in atom.left.symbols | atom.right.symbols:
+            is_maximum = (atom.sign == "max") is (factor > 0)
+            return is_maximum, rest + atom.left * factor, rest + atom.right * factor
+    return None
 
 
 def limit_of(length: Dim, side: int) -> int | None:

@@ -115,7 +115,7 @@ def trace_loop(
         if following.region is not None:
             raise
         found.do()
-        options = {"condition": condition, "asks": asks, "most_elements": most_elements}
+        options: Any = {"condition": condition, "asks": asks, "most_elements": most_elements}
         return again(trips, body, carried, **options)
     except NamesSwapped as found:
         if trips is None and condition is not None and following.region is None:

@@ -27,8 +27,8 @@ from axiomjit.graph.primitives import PRIMITIVES
 from axiomjit.graph.traced_values import TracedValue
 from axiomjit.numpy_rules.elementwise import UFUNCS
 from axiomjit.symbolic.data_dependent import data_dependent_in
-from axiomjit.symbolic.dims import Dim, current_scope, dim, product
-from axiomjit.symbolic.index_ranges import is_number_of_trip
+from axiomjit.symbolic.dims import Dim, current_scope, dim, larger, product
+from axiomjit.symbolic.index_ranges import UndecidedError, is_number_of_trip
 from axiomjit.tracing.refusals import refuse_value
 
 MOST_FACTORS: Final = 4
@@ -216,7 +216,10 @@ class SymbolicInt(SymbolicNumber):
         if name == "neg":
             return length(-self.dim)
         if name == "abs":
-            return self if self.dim >= 0 else length(-self.dim)
+            try:
+                return self if self.dim >= 0 else length(-self.dim)
+            except UndecidedError:
+                return length(larger(self.dim, -self.dim))
         if name == "divmod":
             left, right = operands
             return left // right, left % right
@@ -356,12 +359,19 @@ def _is_chosen(value: Dim) -> bool:
 
 
 def _asked(name: str, *operands: Any) -> bool | None:
-    """The outcome of a comparison if a number in it depends on a mask; else None."""
+    """The outcome of a comparison if a number in it depends on a mask; else None.
+
+    Raises:
+        UndecidedError: the body of a region is being traced.
+    """
     if not all(map(_is_integer, operands)):
         return None
     left, right = (dim(unwrap(value)) for value in operands)
     if not (_is_chosen(left) or _is_chosen(right)):
         return None
+    following = current()
+    if following is not None and following.region is not None:
+        raise UndecidedError(f"a comparison of {left} with {right} that differs between trips")
     late = lazy_import("axiomjit.tracing.python_numbers")
     found: bool | None = late.compared(OPERATOR_UFUNCS[name], left, right)
     return found

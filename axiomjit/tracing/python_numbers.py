@@ -5,6 +5,7 @@ from __future__ import annotations
 import cmath
 import math
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Any, Final
 
 import numpy as np
@@ -15,9 +16,10 @@ from axiomjit.graph.builder import as_node, cast, elementwise, python_number, st
 from axiomjit.graph.nodes import Node, size
 from axiomjit.graph.primitives import PRIMITIVES, WHERE
 from axiomjit.numpy_rules.elementwise import UFUNCS
-from axiomjit.symbolic.dims import Dim, current_scope
+from axiomjit.symbolic.dims import Dim, current_scope, dim
+from axiomjit.symbolic.index_ranges import largest, least
 from axiomjit.tracing.computed_numbers import asked_integer, asked_truth, value_now
-from axiomjit.tracing.lengths import length
+from axiomjit.tracing.lengths import SymbolicInt, length, unwrap
 from axiomjit.tracing.operators import node_of
 from axiomjit.tracing.tracer import Tracer
 
@@ -101,11 +103,14 @@ def rounded(value: Tracer, function: np.ufunc) -> Any:
 def extreme(sign: str, values: Sequence[Any]) -> Any:
     """`max(values)` or `min(values)` of numbers of one type; None if the type is not known.
 
-    In the body of a region, some numbers may be Python numbers and others NumPy numbers, of one
-    dtype; the result is then a NumPy number.
+    In the body of a region, the values may be lengths that differ between trips, and some numbers
+    may be Python numbers and others NumPy numbers, of one dtype; the result is then a NumPy number.
     """
     following = current()
     region = None if following is None else following.region
+    if region is not None and all(map(_is_length, values)):
+        choose = largest if sign == ">" else least
+        return length(reduce(choose, (dim(unwrap(value)) for value in values)))
     nodes = [_number(value, region is not None) for value in values]
     kinds = {(n.dtype, n.weak) for n in nodes if n is not None}
     dtypes = {dtype for dtype, _ in kinds}
@@ -124,11 +129,18 @@ def extreme(sign: str, values: Sequence[Any]) -> Any:
 
 
 def _number(value: Any, may_be_known: bool) -> Node | None:
-    """The node of a traced number, or of a known Python number; None for other values."""
+    """The node of a traced number, or of another number of Python's; None for other values."""
     if issubclass(type(value), Tracer):
         return None if value.node.shape or value.is_array else value.node
-    is_known = may_be_known and type(value) in (int, float)
+    if may_be_known and _is_length(value):
+        return number_of_trip(dim(unwrap(value))).node
+    is_known = may_be_known and type(value) is float
     return as_node(value, "a number") if is_known else None
+
+
+def _is_length(value: Any) -> bool:
+    """True for an integer of Python's that is known or a length."""
+    return type(value) is int or issubclass(type(value), SymbolicInt)
 
 
 def compared(ufunc: np.ufunc, left: Dim, right: Dim) -> bool | None:

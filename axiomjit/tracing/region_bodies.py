@@ -6,7 +6,7 @@ a graph of the recorded nodes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -35,15 +35,16 @@ from axiomjit.graph.builder import (
     python_number,
     strong,
 )
-from axiomjit.graph.closing import RegionRefused
+from axiomjit.graph.closing import RegionRefused, differs_between_trips
 from axiomjit.graph.external_calls import stored
-from axiomjit.graph.indexing_ops import ZERO, as_mask
+from axiomjit.graph.indexing_ops import ZERO, as_mask, count_of, counted
 from axiomjit.graph.library_operations import AFTER
 from axiomjit.graph.nodes import Node, Op, Scalar, post_order, size
 from axiomjit.graph.primitives import ALL_OF, COPY, PRIMITIVES, WHERE
 from axiomjit.graph.storages import update
 from axiomjit.numpy_rules.elementwise import UFUNCS
-from axiomjit.symbolic.dims import Dim
+from axiomjit.symbolic.data_dependent import DATA_DEPENDENT
+from axiomjit.symbolic.dims import Dim, Guard, Scope, current_scope, symbols_in
 from axiomjit.symbolic.index_maps import fixed, identity
 from axiomjit.tracing.lengths import SymbolicFloat, SymbolicInt, SymbolicNumber
 from axiomjit.tracing.operators import TracedStorage, node_of
@@ -54,6 +55,14 @@ EXACT: Final = 2**53
 _LARGEST: Final = Scalar(FLOAT, FLOAT.type(2.0**63 - 2**12), False)
 """A bound for integers of 64 bits that allows for the rounding of floats."""
 FALSE: Final = Scalar(BOOL, np.bool_(False), False)
+_COMPARISONS: Final = dict(
+    zip(
+        ("==", "<", "<=", ">", ">="),
+        ("equal", "less", "less_equal", "greater", "greater_equal"),
+        strict=True,
+    )
+)
+"""For each sign of a guard, the name of the comparison."""
 _DEFAULT: Final = (BOOL, INT, FLOAT, COMPLEX)
 """The dtypes of Python's numbers, in the order of promotion."""
 
@@ -223,7 +232,8 @@ def followed(
     Raises:
         RegionRefused: the body writes into memory that views of the function share.
     """
-    region = RegionBody(following.region)
+    region, scope = RegionBody(following.region), current_scope()
+    guards = dict(scope.guards)
     arguments, failing, last = following.arguments, len(following.may_fail), following.last
     following.last = draws
     for storage, node in given.items():
@@ -232,6 +242,7 @@ def followed(
     following.region, following.arguments = region, None
     try:
         yield region
+        _check_numbers_chosen(region, scope, guards)
     finally:
         following.region, following.arguments = region.outer, arguments
         drawn, following.last = following.last, last
@@ -243,6 +254,26 @@ def followed(
     for storage in region.finals:
         if len(storage.related()) > 1:
             raise RegionRefused("a write into an array that may share memory with another one")
+
+
+def _check_numbers_chosen(region: RegionBody, scope: Scope, before: Collection[Guard]) -> None:
+    """Make checks of the guards about numbers of elements that masks choose in a trip.
+
+    Args:
+        region: The body that was followed.
+        scope: The scope of the trace, from which these guards are removed.
+        before: The guards that were recorded before the body.
+    """
+    keys = {s: key for key, s in scope.data_dependent.items() if isinstance(key, Node)}
+    for guard in [one for one in scope.guards if one not in before]:
+        asked = [s for s in symbols_in(guard.left, guard.right) if s.kind == DATA_DEPENDENT]
+        if any(differs_between_trips(keys[s]) for s in asked):
+            del scope.guards[guard]
+            counts = {s: count_of(keys[s]) for s in asked}
+            sides = (counted(one, counts) for one in (guard.left, guard.right))
+            truth = elementwise(PRIMITIVES[_COMPARISONS[guard.sign]], *sides)
+            holds = truth if guard.outcome else elementwise(PRIMITIVES["logical_not"], truth)
+            region.check(holds)
 
 
 def _ends_of_operand(name: str, nodes: Sequence[Node]) -> list[tuple[str, Node, Node]] | None:

@@ -409,6 +409,23 @@ def some_of_a_computed_number(x):
     return best, place
 
 
+def within_a_band(x):
+    n, y = x.shape[0], x * 0.0
+    for i in range(n):
+        for j in range(max(0, i - 3), min(n, i + 4)):
+            y[i] += x[j] * abs(i - j)
+    return y
+
+
+def extremes_of_the_index(x):
+    high, low = 0, 100
+    for i in range(x.shape[0]):
+        if x[i] > 0.3:
+            high = max(high, i - 3, 2)
+        low = min(low, abs(i - 7) + int(x[i] * 3))
+    return high, low
+
+
 def known_arrays_bound_anew(x):
     """Before the loop, the values of both arrays are known."""
     state, spread = np.zeros(2), np.eye(2)
@@ -440,6 +457,7 @@ def in_called_functions(x):
         *(early, in_one_branch, with_jumps, out_of_two_loops, until_small, halving, collatz),
         *(items, rows, by_index, in_called_functions, names_of_two_loops),
         *(asked_before_each_trip, some_of_a_computed_number, known_arrays_bound_anew),
+        *(within_a_band, extremes_of_the_index),
         *(read_by_a_test, read_by_a_head, read_behind, pyramid, bound_by_both_loops),
     ],
     ids=lambda function: function.__name__,

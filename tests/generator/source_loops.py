@@ -42,8 +42,14 @@ SIMPLE = (
     "s = max(s, {a})",
     "s += rng.random()",
     "y[{i}] = rng.normal(0.5)",
+    "c += len(x[y > {a}])",
+    "s += y[x < {b}].max()",
+    "w[x > {a}] = {b}",
+    "w[y > {a}] += x[y > {a}]",
+    "t = x[(y < {a}) & (x > 0.1)].min() if (y < {a}).any() else 0.5",
+    "c = max(c, {i} - 3)",
 )
-WEIGHTS = (*(4,) * 8, 2, 1, 1, 2, 0.2, 0.3, 1, 0.5, 0.3)
+WEIGHTS = (*(4,) * 8, 2, 1, 1, 2, 0.2, 0.3, 1, 0.5, 0.3, *(0.3,) * 6)
 JUMPS = ("break", "break", "continue", "return s, c, w", "c += 2\n{at}    break")
 LIMITS = (1.5, 4.0, 9.0)
 HEADS = (
@@ -55,7 +61,10 @@ HEADS = (
     "while True:",
 )
 
-RANGES = ("n", "1, n", "n - 1, -1, -1", "0, n, 2", "12", "3", "{i}", "{i}, n", "n - 30")
+RANGES = (
+    *("n", "1, n", "n - 1, -1, -1", "0, n, 2", "12", "3", "{i}", "{i}, n", "n - 30"),
+    "max(0, {i} - 3), min({i} + 4, n)",
+)
 HEAD = """def program(x, y, k):
     n = x.shape[0]
     w = np.zeros(n)
@@ -107,7 +116,7 @@ class Writing:
         return self.filled(self.draw.choices(SIMPLE, WEIGHTS)[0], index)
 
     def loop(self, target, index, depth, at):
-        ranges = RANGES if index else RANGES[:6] + RANGES[-1:]
+        ranges = RANGES if index else RANGES[:6] + RANGES[8:9]
         ends = self.draw.choice(ranges).format(i=index)
         test = f"{target} < n - 1 and {self.filled(self.draw.choice(TESTS), target)}"
         head = self.draw.choice(HEADS).format(target=target, ends=ends, test=test)

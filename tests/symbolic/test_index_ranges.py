@@ -66,6 +66,46 @@ def test_outcomes_hold_in_all_trips(factors, sign, triangle):
     assert outcomes == {found}
 
 
+@settings(max_examples=150, deadline=None)
+@given(st.tuples(*(NUMBERS,) * 5), st.integers(1, 4), st.sampled_from(list(SIGNS)))
+def test_outcomes_of_minima_and_maxima_hold_in_all_trips(factors, width, sign):
+    """The columns of a band run from max(0, i - width) to min(n, i + width)."""
+    a, b, c, d, e = factors
+    first, last = larger(dim(ROW) - width, 0), smaller(N, dim(ROW) + width)
+    band = IndexRanges().within(ROW, N).within(COLUMN, last - first)
+    length = (dim(COLUMN) + first) * a + dim(ROW) * b + N * c + d + last * e
+    n = 7
+    scope = Scope({symbol_of(N): n})
+    scope.indices = band
+    places = [
+        {symbol_of(N): n, ROW: i, COLUMN: j}
+        for i in range(n)
+        for j in range(min(n, i + width) - max(0, i - width))
+    ]
+    outcomes = {SIGNS[sign](evaluate(length, p), 0) for p in places}
+    with bound(scope):
+        try:
+            found = SIGNS[sign](length, 0)
+        except UndecidedError:
+            return
+    assert outcomes == {found}
+
+
+def test_positions_in_a_band_are_decided():
+    scope = Scope({symbol_of(N): 7})
+    first, last = larger(dim(ROW) - 3, 0), smaller(N, dim(ROW) + 4)
+    scope.indices = IndexRanges().within(ROW, N).within(COLUMN, last - first)
+    with bound(scope):
+        assert dim(COLUMN) + first < N
+        assert not last - first <= 0
+        assert last != first
+        assert first - N - 1 != 0
+        with pytest.raises(UndecidedError):
+            assert first < 1
+        with pytest.raises(UndecidedError):
+            assert last - first < 7
+
+
 def test_ends_decide_where_they_agree():
     scope = Scope({symbol_of(N): 7})
     scope.indices = ranges(True)
