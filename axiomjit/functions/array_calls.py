@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from axiomjit.base.locks import lazy_import
 from axiomjit.base.origins import user_location
 from axiomjit.functions.outside import TraceAgain, Wanted, refuse
 from axiomjit.graph.builder import as_node
@@ -49,8 +50,15 @@ _OPERANDS: Final = {"reduce": 1, "accumulate": 1, "reduceat": 2}
 
 
 def call_numpy(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """The result of a function or ufunc called with lists that may contain traced arrays."""
+    """The result of a function or ufunc called with lists that may contain traced arrays.
+
+    The function may also be a class of NumPy's numbers, as in `np.float32(x)`.
+    """
     traced = first_traced([args, list(kwargs.values())])
+    if isinstance(function, type) and issubclass(function, np.generic) and len(args) == 1:
+        found = lazy_import("axiomjit.tracing.python_numbers").numpy_number(function, args[0])
+        if found is not None and not kwargs:
+            return found
     if traced is not None:
         if type(function) is np.ufunc:
             return call_ufunc(function, "__call__", args, kwargs)

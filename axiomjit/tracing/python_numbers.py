@@ -10,19 +10,32 @@ from typing import Any, Final
 
 import numpy as np
 
-from axiomjit.base.dtypes import BOOL, COMPLEX, FLOAT, INT, is_complex, is_float, is_integer
+from axiomjit.base.dtypes import (
+    BOOL,
+    CODES,
+    COMPLEX,
+    FLOAT,
+    INT,
+    DType,
+    is_complex,
+    is_float,
+    is_integer,
+    value_range,
+)
 from axiomjit.base.trace_context import current
 from axiomjit.graph.builder import as_node, cast, elementwise, python_number, strong
+from axiomjit.graph.indexing_ops import as_mask
 from axiomjit.graph.nodes import Node, size
 from axiomjit.graph.primitives import PRIMITIVES, WHERE
 from axiomjit.numpy_rules.elementwise import UFUNCS
 from axiomjit.symbolic.dims import Dim, current_scope, dim
 from axiomjit.symbolic.index_ranges import largest, least
 from axiomjit.tracing.computed_numbers import asked_integer, asked_truth, value_now
-from axiomjit.tracing.lengths import SymbolicInt, length, unwrap
+from axiomjit.tracing.lengths import SymbolicInt, differs_between_trips, length, unwrap
 from axiomjit.tracing.operators import node_of
 from axiomjit.tracing.tracer import Tracer
 
+_KINDS: Final[dict[type, DType]] = {dtype.type: dtype for dtype in CODES}
 LARGEST: Final = 2.0**63
 """Floats of this magnitude or more are not converted to integers of 64 bits."""
 
@@ -47,6 +60,35 @@ def number_of_trip(value: Dim) -> Tracer:
 def float_of_trip(node: Node) -> Tracer:
     """A float that depends on the index of a loop: a number of Python's if its node is weak."""
     return Tracer(python_number(strong(node)) if node.weak else node)
+
+
+def numpy_number(kind: type, value: Any) -> Any:
+    """`kind(value)` for a class of NumPy's numbers; None if the value is known, or refused.
+
+    Integers of Python that the class cannot hold raise an error, so the program checks that the
+    integer is within its range.
+    """
+    if not (issubclass(type(value), Tracer) or differs_between_trips(value)):
+        return None
+    node, dtype = as_node(node_of(value), kind.__name__), _KINDS.get(kind)
+    if dtype is None:
+        return None
+    if is_complex(node.dtype) and not (is_complex(dtype) or dtype == BOOL):
+        return None
+    if dtype == BOOL:
+        return Tracer(as_mask(strong(node))) if not node.shape else value.astype(dtype)
+    if node.shape:
+        return value.astype(dtype)
+    if node.weak and is_float(node.dtype) and is_integer(dtype):
+        whole = _integer(node)
+        return None if whole is None else numpy_number(kind, whole)
+    if node.weak and is_integer(node.dtype) and is_integer(dtype) and dtype != INT:
+        ends = zip(("greater_equal", "less_equal"), value_range(dtype), strict=True)
+        for sign, end in ends:
+            limit = as_node(min(end, value_range(INT)[1]), kind.__name__)
+            if not _holds(elementwise(PRIMITIVES[sign], strong(node), limit)):
+                return None
+    return Tracer(cast(strong(node), dtype))
 
 
 def _holds(truth: Node) -> bool | None:

@@ -85,3 +85,48 @@ def test_zip_ends_with_the_shortest_array():
         assert same(compiled(*given), of_three_lengths(*given))
     assert compiled._wanted.has_regions
     assert not compiled._wanted.repeated
+
+
+def single(x):
+    s = np.float32(0)
+    for i in range(x.shape[0]):
+        s += np.float32(i) * np.float32(x[i]) + np.float32(i / 2)
+    return s
+
+
+def whole(x):
+    counts, s = np.zeros(5, np.int16), np.int64(0)
+    for i in range(x.shape[0]):
+        counts[0] += np.int16(i)
+        counts[1] -= np.int8(i // 2)
+        counts[2] += np.uint8(x[i] * 200.0)
+        counts[3] += np.bool_(x[i] > 0.4)
+        s += np.int64(7 * x[i]) + np.int64(float(x[i]) * 5.0)
+    return counts, s, np.float64(s), np.int16(s), np.complex64(x[0]), np.float32(x)[3]
+
+
+@pytest.mark.parametrize("function", [single, whole])
+def test_classes_of_numpys_numbers_take_computed_numbers(function):
+    x = np.random.default_rng(2).random(60)
+    compiled = axiomjit.jit(function, strict=True)
+    for given in (x, x[::-1].copy(), x[:33].copy()):
+        found, wanted = compiled(given), function(given)
+        assert same(found, wanted)
+        pairs = zip(found, wanted, strict=True) if isinstance(wanted, tuple) else [(found, wanted)]
+        assert all(a.dtype == b.dtype for a, b in pairs)
+    assert compiled._wanted.has_regions
+    assert not compiled._wanted.repeated
+
+
+def test_integers_that_a_class_cannot_hold_are_numpys_error():
+    def bytes_of(n, x):
+        for i in range(n):
+            x[i] = np.uint8(i)
+
+    compiled = axiomjit.jit(bytes_of)
+    x = np.zeros(400)
+    compiled(250, x)
+    assert x[249] == 249
+    assert not compiled.cache_info().in_numpy
+    with pytest.raises(OverflowError, match="out of bounds"):
+        compiled(300, x)
