@@ -37,8 +37,9 @@ class Following:
             "values",
             "last",
         ),
-        *("lives_outside", "may_fail", "may_know", "name", "refusal", "region", "regions"),
-        *("represent_input", "rules", "scalars", "thread", "want_traced", "within"),
+        *("lives_outside", "loop_values", "may_fail", "may_know", "name", "refusal"),
+        *("region", "regions", "represent_input", "rules", "scalars", "thread", "too_many"),
+        *("want_traced", "within"),
     )
 
     def __init__(self, name: str = "a function", scalars: frozenset[int] = frozenset()) -> None:
@@ -74,11 +75,8 @@ class Following:
         """True for a node that depends on small captured arrays only, so that the next trace may
         know its value; None if there is no such test."""
         self.want_traced: Callable[[object], None] | None = None
-        """Called when traced values are to be written into an array whose values are known; ends
-        the trace.
-
-        The next trace represents this array by a tracer, too.
-        """
+        """Called when an array of known values is to hold traced ones; ends the trace. The next
+        trace represents this array by a tracer, too."""
         self.represent_input: Callable[[Any], Any] | None = None
         """Adds an input to the program and returns the tracer that represents it."""
         self.region: Any = None
@@ -95,14 +93,20 @@ class Following:
         self.kept: dict[Any, Any] = {}
         """For each value after a region, the same value after another form of the region, which
         keeps more values for a gradient."""
+        self.loop_values: dict[Any, Any] = {}
+        """The values, in the traced call, of arrays that loops have written."""
         self.values: Callable[[Any], Any] | None = None
         """A function that returns the value of a node, if this trace is for one call only."""
         self.count = 0
         self.thread = threading.get_ident()
+        self.too_many: Callable[[], None] | None = None
+        """A function that ends the trace when it has recorded MANY operations, if it is to end."""
 
     def note_operation(self) -> None:
-        """Count one recorded operation; warn once when there are MANY."""
+        """Count one recorded operation; warn once when there are MANY, or call `too_many`."""
         self.count += 1
+        if self.count == MANY and self.too_many is not None:
+            self.too_many()
         if self.count == MANY:
             warn(
                 f"{self.name}: {MANY:,} operations were recorded, and following goes on\n"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from enum import Enum
 from types import FunctionType, MethodType
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import numpy as np
 
@@ -147,24 +147,38 @@ def trace_function(
     """
     wanted.begin_traces()
     last: Exception = AssertionError(f"{name_of(function)} was traced {MAX_TRACES} times")
+    is_retry = False
     for _ in range(MAX_TRACES):
         made = _TraceOnce(function, call, signature, scope, wanted, declared)
         if once:
             made.know_values()
+        if is_retry:
+            made.end_if_long()
         try:
             return made.run()
         except TraceAgain:
             pass
+        except UnrolledTooLong:
+            wanted.remember_regions()
+            raise last from None
         except (AxiomError, NameError) as error:
             learns = isinstance(error, NeedsValuesError) and made.learn()
             if not learns and not wanted.forget_regions():
                 wanted.remember_regions()
                 raise
-            last = error
+            last, is_retry = error, is_retry or not learns
         finally:
             made.end()
         scope.restart()
     raise last
+
+
+class UnrolledTooLong(BaseException):
+    """Raised to end a trace without regions that records many operations."""
+
+
+def _end_trace() -> NoReturn:
+    raise UnrolledTooLong
 
 
 class _TraceOnce:
@@ -191,6 +205,13 @@ class _TraceOnce:
     def know_values(self) -> None:
         """Let the function read the values of traced arrays, which are the values of this call."""
         lazy_import("axiomjit.tracing.computed_numbers").know_values(self._following, self._scope)
+
+    def end_if_long(self) -> None:
+        """End the trace if it records many operations, as loops that are followed pass by pass do.
+
+        A trace with regions has failed, and this one would probably fail as well.
+        """
+        self._following.too_many = _end_trace
 
     def _is_outside(self, value: object) -> bool:
         return self._outside.is_outside(value) and not is_plain(value)

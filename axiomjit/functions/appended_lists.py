@@ -323,7 +323,7 @@ class LoopAppends:
     def trips(self) -> Dim:
         """The number of trips; in loops around it, the largest number in any of their trips."""
         assert self._ends is not None
-        late = lazy_import("axiomjit.tracing.control_flow")
+        late = lazy_import("axiomjit.tracing.region_bodies")
         count, may_be_negative = late.count_trips(*self._ends)
         indices = current_scope().indices
         if not isinstance(indices, IndexRanges) or not indices.occur_in(count):

@@ -23,7 +23,7 @@ from axiomjit.functions.objects import is_plain
 from axiomjit.functions.operators import is_traced
 from axiomjit.functions.outside import TraceAgain, refuse, refuse_in_region
 from axiomjit.graph.builder import as_node, cast, python_number, strong
-from axiomjit.graph.closing import NeededBefore, RegionRefused
+from axiomjit.graph.closing import NeededBefore, RegionRefused, TripNeeded
 from axiomjit.graph.nodes import Input, LengthNode, post_order
 from axiomjit.symbolic.dims import current_scope
 from axiomjit.tracing.lengths import SymbolicInt
@@ -282,6 +282,10 @@ class LoopHooks:
         except RegionRefused as error:
             if is_inside and isinstance(error, NeededBefore):
                 raise
+            if isinstance(error, TripNeeded):
+                truth = loop.first_truth()
+                loop.begins = bool(truth)
+                return truth is False or self._followed(loop)
             wanted.lines -= wanted.for_regions.pop(key, set())
             wanted.repeated[key] = f"{user_location()}: {error.reason}"
             if not loop.starts_again:
@@ -324,8 +328,8 @@ class _Loop:
         self,
         body: FunctionType,
         names: Names,
-        asked: Callable[[], Any] | None,
-        begins: bool = False,
+        asked: Any,
+        begins: bool | None = None,
     ) -> None:
         self.late = lazy_import("axiomjit.tracing.control_flow")
         self.unbound = self.late.UNBOUND
@@ -356,6 +360,13 @@ class _Loop:
         missing = [k for k, one in enumerate(self.before) if one is self.unbound]
         return any(place not in self.loose for place in missing)
 
+    def first_truth(self) -> bool | None:
+        """The truth of the condition before the first trip; None if it is not known."""
+        self.shared.put(self.before, self.unbound)
+        value = truth_of(self.asked())
+        late = lazy_import("axiomjit.tracing.computed_numbers")
+        return late.asked_truth(value.node) if is_traced(value) else bool(value)
+
     def goes_on(self, *values: Any) -> Any:
         """The condition before the first trip for given values of the names; both are stored."""
         self._given, self._condition = values, self.asks(*values)
@@ -363,7 +374,6 @@ class _Loop:
 
     def asks(self, *values: Any) -> Any:
         """The condition for a next trip, given the values of the names after a trip."""
-        assert self.asked is not None
         self.shared.put(values, self.unbound)
         return _condition(self.asked())
 

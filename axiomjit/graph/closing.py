@@ -151,6 +151,13 @@ class NeededBefore(RegionRefused):
         self.do = do
 
 
+class TripNeeded(RegionRefused):
+    """Raised if the type of a number after a loop depends on whether the loop has a trip."""
+
+    def __init__(self) -> None:
+        super().__init__("a number whose type the first trip changes")
+
+
 class Body(Record):
     """A closed body: graphs with the same inputs, and the operands that the graphs capture."""
 

@@ -34,7 +34,7 @@ from axiomjit.graph.nodes import (
     with_operands,
 )
 from axiomjit.graph.primitives import COPY
-from axiomjit.graph.regions import Loop, Region, rebuilt
+from axiomjit.graph.regions import Loop, Region, Written, rebuilt
 from axiomjit.symbolic.data_dependent import COMPUTED, TRUTH, computed_number, data_dependent_in
 from axiomjit.symbolic.dims import Dim, Kind, Scope, Symbol, current_scope, dim, product
 from axiomjit.symbolic.index_maps import fixed
@@ -147,28 +147,47 @@ def value_if_known(node: Node) -> Any:
 
 
 def value_now(node: Node, following: Following, scope: Scope) -> Array:
-    """The value of a node in this call, evaluated by NumPy."""
+    """The value of a node in this call, evaluated by NumPy; loops are compiled, and run once."""
     assert following.arguments is not None
     arguments = following.arguments()
     lengths = dict(scope.values)
     for symbol, key in needed_counts(post_order((node,)), scope):
-        lengths[symbol] = int(_value(count_of(key), arguments, lengths))
-    return _value(node, arguments, lengths)
+        lengths[symbol] = int(_value(count_of(key), arguments, lengths, following.loop_values))
+    return _value(node, arguments, lengths, following.loop_values)
 
 
-def _value(node: Node, arguments: Sequence[object], lengths: Mapping[Symbol, int]) -> Array:
-    nodes = post_order((node,))
-    if any(isinstance(one, Op) and isinstance(one.primitive, Loop) for one in nodes):
-        return _value_of_loops(node, arguments, lengths)
-    (value,) = evaluate_graph(Graph((), (node,)), arguments, lengths)
+def _value(
+    node: Node,
+    arguments: Sequence[object],
+    lengths: Mapping[Symbol, int],
+    known: dict[Node, Array],
+) -> Array:
+    """The value of a node; `known` has the values of arrays after loops, to which it is added."""
+    order = post_order((node,), lambda n: () if _is_after_loop(n) else n.children)
+    written = [one for one in order if _is_after_loop(one)]
+    new = [one for one in written if one not in known]
+    if new:
+        known.update(zip(new, _values_after_loops(new, arguments, lengths), strict=True))
+    places = enumerate(written, len(arguments))
+    given = {one: Input(one.dtype, place, one.shape) for place, one in places}
+    every = [*arguments, *(known[one] for one in written)]
+    (value,) = evaluate_graph(Graph((), tuple(rebuilt((node,), given))), every, lengths)
     return value
 
 
-def _value_of_loops(
-    node: Node, arguments: Sequence[object], lengths: Mapping[Symbol, int]
-) -> Array:
-    """The value of a node that loops compute; the evaluator would run their trips one by one."""
-    used = sorted({n.position for n in post_order((node,)) if isinstance(n, Input)})
+def _is_after_loop(node: Node) -> bool:
+    """True for the version of a storage that a loop has written."""
+    if not isinstance(node, Written):
+        return False
+    region = node.operands[1]
+    return isinstance(region, Op) and isinstance(region.primitive, Loop)
+
+
+def _values_after_loops(
+    nodes: Sequence[Node], arguments: Sequence[object], lengths: Mapping[Symbol, int]
+) -> tuple[Array, ...]:
+    """The values of nodes that loops compute; the evaluator would run their trips one by one."""
+    used = sorted({n.position for n in post_order(tuple(nodes)) if isinstance(n, Input)})
     places = {position: place for place, position in enumerate(used)}
 
     def rule(old: Node, new: Mapping[Node, Node]) -> Node:
@@ -176,9 +195,8 @@ def _value_of_loops(
             return old.replace(position=places[old.position])
         return with_operands(old, [new[child] for child in old.children])
 
-    found = rebuild(Graph((), (node,)), rule)
+    found = rebuild(Graph((), tuple(nodes)), rule)
     inputs = {n.position: n for n in found.nodes if isinstance(n, Input)}
     given = [arguments[position] for position in used]
     copies = [one.copy(order="K") if isinstance(one, np.ndarray) else one for one in given]
-    (value,) = run(found.replace(inputs=tuple(inputs[k] for k in places.values())), copies, lengths)
-    return value
+    return run(found.replace(inputs=tuple(inputs[k] for k in places.values())), copies, lengths)

@@ -26,6 +26,7 @@ from axiomjit.graph.builder import cast, elementwise, python_number, strong
 from axiomjit.graph.closing import (
     NeededBefore,
     RegionRefused,
+    TripNeeded,
     close_bodies,
     is_elementwise_beyond,
 )
@@ -36,7 +37,7 @@ from axiomjit.graph.regions import Cond, Loop, Written, region_fields, region_no
 from axiomjit.symbolic.data_dependent import STATUS, computed_number, data_dependent_in
 from axiomjit.symbolic.dims import INDEX, Dim, Scope, Symbol, current_scope, dim, larger
 from axiomjit.symbolic.index_maps import identity
-from axiomjit.symbolic.index_ranges import IndexRanges, UndecidedError, within_body
+from axiomjit.symbolic.index_ranges import IndexRanges, within_body
 from axiomjit.tracing.lengths import length, unwrap
 from axiomjit.tracing.operators import TracedStorage
 from axiomjit.tracing.region_bodies import (
@@ -46,6 +47,7 @@ from axiomjit.tracing.region_bodies import (
     after_steps,
     all_true,
     applied,
+    count_trips,
     followed,
     is_unchanged,
     joined,
@@ -76,7 +78,7 @@ def trace_loop(
     *,
     condition: Callable[..., Any] | None = None,
     asks: Callable[..., Any] | None = None,
-    begins: bool = False,
+    begins: bool | None = False,
     may_be_unbound: Collection[int] = (),
     most_elements: float = math.inf,
 ) -> tuple[Any, ...]:
@@ -91,7 +93,8 @@ def trace_loop(
         condition: `condition(*carried)` is asked before each trip; a false truth ends the loop.
         asks: The condition that is asked between the trips that are traced as one body, if names of
             arrays are swapped.
-        begins: True if the condition holds before the first trip.
+        begins: True if the condition holds before the first trip; None to raise `TripNeeded` if the
+            types of numbers depend on it.
         may_be_unbound: The places of carried values that are zeros if no trip sets them.
         most_elements: The largest number of elements, in the traced call, of a value that a trip
             computes without a library.
@@ -137,7 +140,7 @@ def _loop(
     body: Callable[..., Sequence[Any]],
     carried: Sequence[Any],
     condition: Callable[..., Any] | None,
-    begins: bool,
+    begins: bool | None,
 ) -> _Loop | None:
     """The loop that is to be traced; None if the loop has no trip."""
     if trips is None:
@@ -220,19 +223,6 @@ def _whole(value: Any) -> Dim:
     if isinstance(known, bool) or not isinstance(known, int | np.integer | Dim):
         raise RegionRefused(f"a range with an end of type {type(value).__name__}")
     return dim(known if isinstance(known, Dim) else int(known))
-
-
-def count_trips(start: Dim, stop: Dim, step: Dim) -> tuple[Dim, bool]:
-    """The number of trips of a range, and True if the number may be negative (no trip)."""
-    if step == 0:
-        raise RegionRefused("a range with step 0")
-    span = stop - start if step > 0 else start - stop
-    size_ = step if step > 0 else -step
-    count = (span + (size_ - 1)) // size_
-    try:
-        return (count, False) if span > 0 else (dim(0), False)
-    except UndecidedError:
-        return count, True
 
 
 class _Carrying:
@@ -451,10 +441,11 @@ class _Loop(_Carrying):
         body: Callable[..., Any],
         carried: Sequence[Any],
         condition: Callable[..., Any] | None,
-        has_trips: bool,
+        begins: bool | None,
     ) -> None:
         super().__init__(following, scope, carried)
-        self.span, self.body, self.condition, self.has_trips = span, body, condition, has_trips
+        self.span, self.body, self.condition, self.has_trips = span, body, condition, bool(begins)
+        self.asks_for_trip = begins is None and following.region is None
         self.most_elements, self.may_be_empty = math.inf, False
         self.around: IndexRanges | None = None
         self.index = None if span is None else Symbol(f"l{self.number()}", INDEX)
@@ -556,6 +547,8 @@ class _Loop(_Carrying):
             owners = value.storage.related() if kind.is_array and value is not UNBOUND else ()
             if any(storage in self.places for storage in owners):
                 raise RegionRefused("a name of an array that the loop also writes, bound anew")
+            if self.asks_for_trip and (first := kind_of(value)) and first.dtype != kind.dtype:
+                raise TripNeeded
         span, outer = self.span, self.outer_checks()
         checked = bool(one.region.checks or outer)
         status = self.status(checked)

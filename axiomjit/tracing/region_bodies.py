@@ -44,8 +44,9 @@ from axiomjit.graph.primitives import ALL_OF, COPY, PRIMITIVES, WHERE
 from axiomjit.graph.storages import update
 from axiomjit.numpy_rules.elementwise import UFUNCS
 from axiomjit.symbolic.data_dependent import DATA_DEPENDENT
-from axiomjit.symbolic.dims import Dim, Guard, Scope, current_scope, symbols_in
+from axiomjit.symbolic.dims import Dim, Guard, Scope, current_scope, dim, symbols_in
 from axiomjit.symbolic.index_maps import fixed, identity
+from axiomjit.symbolic.index_ranges import UndecidedError
 from axiomjit.tracing.lengths import SymbolicFloat, SymbolicInt, SymbolicNumber
 from axiomjit.tracing.operators import TracedStorage, node_of
 from axiomjit.tracing.tracer import Tracer
@@ -296,6 +297,19 @@ def _ends_of_operand(name: str, nodes: Sequence[Node]) -> list[tuple[str, Node, 
         low, high = number - greatest, number - least
     ends = ("greater_equal", low, low > least), ("less_equal", high, high < greatest)
     return [(c, operand, Scalar(INT, INT.type(end), False)) for c, end, is_near in ends if is_near]
+
+
+def count_trips(start: Dim, stop: Dim, step: Dim) -> tuple[Dim, bool]:
+    """The number of trips of a range, and True if the number may be negative (no trip)."""
+    if step == 0:
+        raise RegionRefused("a range with step 0")
+    span = stop - start if step > 0 else start - stop
+    size_ = step if step > 0 else -step
+    count = (span + (size_ - 1)) // size_
+    try:
+        return (count, False) if span > 0 else (dim(0), False)
+    except UndecidedError:
+        return count, True
 
 
 class Pass(Record):

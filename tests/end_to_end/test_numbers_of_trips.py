@@ -1,4 +1,4 @@
-"""Numbers that depend on the index of a loop, and the trips of `zip`."""
+"""Numbers of a trip: their types, those that depend on the index, and the trips of `zip`."""
 
 import math
 
@@ -130,3 +130,29 @@ def test_integers_that_a_class_cannot_hold_are_numpys_error():
     assert not compiled.cache_info().in_numpy
     with pytest.raises(OverflowError, match="out of bounds"):
         compiled(300, x)
+
+
+def summed_until(limit, x):
+    s, n = 0, 0
+    while s < limit:
+        s = s + x[n]
+        n += 1
+    return s, n
+
+
+def stepped_until(limit, x):
+    s = 0
+    while s < limit:
+        s = s + 0.5
+    while s > limit:  # perhaps after the integer, perhaps after the float
+        s = s - 0.25
+    return s
+
+
+@pytest.mark.parametrize("function", [summed_until, stepped_until])
+def test_an_integer_stays_one_if_no_trip_makes_it_a_float(function):
+    compiled, x = axiomjit.jit(function, strict=True), np.random.default_rng(1).random(20) + 0.1
+    for limit in (3.0, 0.0, -1.0, 2.0, -1.5, 5.0):
+        assert same(compiled(limit, x), function(limit, x))
+    assert compiled._wanted.has_regions
+    assert not compiled._wanted.repeated

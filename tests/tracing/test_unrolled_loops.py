@@ -53,3 +53,32 @@ def test_short_loops_do_not_warn():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         axiomjit.jit(lambda x: sum(row for row in x))(np.ones((MANY // 4, 2)))
+
+
+def aligned(a, b):
+    """A table, made by a region, and a way through it, which is a list that `while` makes."""
+    n, m = len(a), len(b)
+    table = np.zeros((n + 1, m + 1))
+    for i in range(1, n + 1):
+        for j in range(1, m + 1):
+            table[i, j] = abs(a[i - 1] - b[j - 1]) + min(table[i - 1, j], table[i, j - 1])
+    path, i, j = [], n, m
+    while i > 0 and j > 0:
+        path.append((i, j))
+        if table[i - 1, j] < table[i, j - 1]:
+            i -= 1
+        else:
+            j -= 1
+    return table, path
+
+
+@pytest.mark.filterwarnings("error::axiomjit.base.errors.UnrolledLoopWarning")
+@pytest.mark.filterwarnings("ignore::axiomjit.base.errors.FallbackWarning")
+def test_a_long_loop_is_not_unrolled_because_of_what_stands_behind_it():
+    draw = np.random.default_rng(0)
+    a, b = draw.random(40), draw.random(50)
+    compiled = axiomjit.jit(aligned)
+    for _ in range(2):
+        (table, path), (wanted, way) = compiled(a, b), aligned(a, b)
+        assert np.array_equal(table, wanted)
+        assert path == way
