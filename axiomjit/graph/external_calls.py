@@ -30,9 +30,9 @@ from axiomjit.base.dtypes import (
 from axiomjit.base.errors import GraphTypeError, UnsupportedError
 from axiomjit.base.locks import imported
 from axiomjit.base.origins import catches_errors, user_location
-from axiomjit.base.records import Record
+from axiomjit.base.records import Record, cached_property
 from axiomjit.base.trace_context import current
-from axiomjit.base.tree import Structure, flatten_tree, unflatten_tree
+from axiomjit.base.tree import Leaf, Structure, flatten_tree, unflatten_tree
 from axiomjit.graph import builder
 from axiomjit.graph.builder import cast, check_fits, promotable
 from axiomjit.graph.library_operations import (
@@ -528,6 +528,8 @@ class Result(Record):
 class ExternalCall(Record):
     """A call of a function in which all arguments except the operands are fixed."""
 
+    __slots__ = ("__dict__",)
+
     name: str
     function: Callable[..., Any]
     structure: Structure
@@ -538,10 +540,26 @@ class ExternalCall(Record):
 
     def of(self, arrays: Sequence[Array]) -> tuple[list[object], Structure]:
         """Call the function, and return the leaves and the structure of its result."""
-        operands = iter(arrays)
-        whole: Any = unflatten_tree(self.structure, self._filled(operands))
-        args, kwargs = whole
-        return flatten_tree(self.function(*args, **kwargs))
+        return flatten_tree(self.result_of(arrays))
+
+    def result_of(self, arrays: Sequence[Array]) -> object:
+        """Call the function, and return its result."""
+        values = self._filled(iter(arrays))
+        if self._names is None:
+            whole: Any = unflatten_tree(self.structure, values)
+            args, kwargs = whole
+            return self.function(*args, **kwargs)
+        given = list(values)
+        first = len(given) - len(self._names)
+        named = dict(zip(self._names, given[first:], strict=True))
+        return self.function(*given[:first], **named)
+
+    @cached_property
+    def _names(self) -> tuple[str, ...] | None:
+        """The names of named arguments, which come last; None if an argument is a container."""
+        parts: Any = getattr(self.structure, "parts", ())
+        leaves = [one for part in parts for one in getattr(part, "parts", (None,))]
+        return parts[1].keys if all(isinstance(one, Leaf) for one in leaves) else None
 
     def _filled(self, operands: Iterator[Array]) -> Iterator[object]:
         for leaf in self.leaves:

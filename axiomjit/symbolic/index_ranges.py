@@ -24,7 +24,6 @@ from axiomjit.symbolic.data_dependent import data_dependent_in
 from axiomjit.symbolic.dims import (
     INDEX,
     SIGNS,
-    Binary,
     Dim,
     Guard,
     Scope,
@@ -288,7 +287,7 @@ def _parts_of_choice(length: Dim, symbol: Symbol | None = None) -> tuple[bool, D
         True for the maximum, and the two lengths.
     """
     for monomial, factor in length.terms:
-        if len(monomial) != 1 or not isinstance(monomial[0], Binary) or monomial[0].sign == "//":
+        if len(monomial) != 1 or isinstance(monomial[0], Symbol) or monomial[0].sign == "//":
             continue
         atom, rest = monomial[0], length - dim(monomial[0]) * factor
         if symbol is None or symbol in atom.left.symbols | atom.right.symbols:

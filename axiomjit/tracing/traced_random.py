@@ -289,7 +289,11 @@ class _DrawnWith(Record):
         Raises:
             OtherResultError: NumPy refuses the arrays, or the result has another shape or dtype.
         """
-        made = np.asarray(self.probed(*operands[1:]))
+        call = self.probed.call
+        try:
+            made = np.asarray(call.result_of(operands[1:]))
+        except Exception as error:
+            raise OtherResultError(f"{call.name} raises {type(error).__name__}: {error}") from error
         if (made.shape, made.dtype) != (out.shape, out.dtype):
             raise OtherResultError(f"{self.probed.call.name} gives {made.dtype}{made.shape}")
         out[...] = made
