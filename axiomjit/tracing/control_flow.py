@@ -62,6 +62,7 @@ from axiomjit.tracing.region_bodies import (
     joined,
     kind_of,
     or_zeros,
+    refuse_carried,
     replaced,
     stored_as,
 )
@@ -322,7 +323,7 @@ class _Carrying:
         value = one.returned[slot]
         found = kind_of(value)
         if found is None:
-            raise RegionRefused(f"a carried {type(value).__name__} that changes")
+            refuse_carried(self.following, value)
         if found.is_array:
             memory = value.storage
             fresh = one.region.owns(memory) and memory not in self.memories.values()
@@ -539,7 +540,7 @@ class _Loop(_Carrying):
             kind, given = self.kind(one, slot), kind_of(value)
             if value is not UNBOUND:
                 if given is None:
-                    raise RegionRefused(f"a carried {type(value).__name__} that changes")
+                    refuse_carried(self.following, value)
                 kind = joined(value, given, kind)
             self.kinds[slot] = joined(value, self.kinds.get(slot, kind), kind)
         return super().grow(one) or self.kinds != before

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import numpy as np
 
@@ -337,6 +337,18 @@ def kind_of(value: Any) -> Kind | None:
     if isinstance(value, np.generic) and value.dtype.kind in "biufc":
         return Kind(supported(value.dtype, "a carried number", None), False)
     return None
+
+
+def refuse_carried(following: Following, value: Any) -> NoReturn:
+    """Refuse to carry an object that changes.
+
+    Raises:
+        TraceAgain: the object is an array of known values, which the next trace makes traced.
+        RegionRefused: otherwise.
+    """
+    if following.want_traced is not None:
+        following.want_traced(value)
+    raise RegionRefused(f"a carried {type(value).__name__} that changes")
 
 
 def _is_weak(value: SymbolicNumber) -> bool:
