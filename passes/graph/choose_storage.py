@@ -70,7 +70,7 @@ ALWAYS_STORED: Final = (*PACKS, SAVE, MATERIALIZE, UPDATE)
 
 
 def choose_storage(graph: Graph, scope: Scope, *, calls: bool = True) -> dict[Node, Library | None]:
-    """The ops to store, each with the library function that computes it; None for loops.
+    """The ops to store, each with the library function that computes it, or None for loops.
 
     The lengths in the scope affect only speed, so they leave no guard. Without `calls`, loops
     compute products of matrices.
@@ -108,7 +108,7 @@ class _Choice:
         return _repeated_parts(self.order, self.cones)
 
     def stored(self) -> dict[Node, Library | None]:
-        """The stored ops, each with the library function that computes it; None for loops."""
+        """The stored ops, each with the library function that computes it, or None for loops."""
         for op in reversed(self.order):
             if is_view(op):
                 continue

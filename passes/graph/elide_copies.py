@@ -96,7 +96,7 @@ def _is_own_order(pack: Op) -> bool:
 
 
 def _row_of(node: Node, layouts: Layouts) -> Node | None:
-    """The node over one merged dimension; None unless it is elementwise on C-contiguous arrays."""
+    """The node with its dimensions merged; None unless it is elementwise on C-contiguous arrays."""
     rows: dict[Node, Node | None] = {}
     for each in post_order((node,)):
         if isinstance(each, Op):

@@ -75,7 +75,7 @@ def order_contractions(graph: Graph, context: Context) -> Graph:
 
 
 class _Contraction:
-    """The contraction of one sum of products: chooses the steps and makes their ops."""
+    """The contraction of one sum of products, which chooses the steps and makes their ops."""
 
     def __init__(self, op: Op, sizes: Sizes) -> None:
         self.op, self.sizes = op, sizes

@@ -118,7 +118,7 @@ def _must_wait(
 def _waited_for(
     unit: Op, readers: dict[Node, set[Op | None]], done: set[Node | None], late: set[Node]
 ) -> list[Node]:
-    """The versions that an op overwrites, and that other ops must read before it does."""
+    """The versions that an op overwrites, and that other ops must read before this op runs."""
     if isinstance(unit, Written):  # the region before it has overwritten the version
         return []
     olds = (old for old in unit.operands[: overwritten(unit)] if old not in late)

@@ -62,7 +62,7 @@ class Kernel(Record):
     buffer. The kernel reports the first such access in words before its other words, and has the
     bounds of each buffer in words after these:
 
-        place, index, low, high | words of the kernel | low, high of each buffer
+        | place, index, low, high | words of the kernel | low, high of each buffer |
 
     `place` is 0 without a report, `2 * number` for a load and `2 * number + 1` for a store. Buffers
     are numbered from 2, and the number of every tile is 1.
@@ -209,9 +209,9 @@ class Choose(Record):
 
 
 class Check(Record):
-    """A step that reads a truth (0 or 1) from a window and checks the truth's guards.
+    """A step that reads a truth value (0 or 1) from a window and checks its guards.
 
-    Later steps do not depend on the truth.
+    Later steps do not depend on the truth value.
     """
 
     choice: DataDependent
@@ -235,9 +235,9 @@ class Repeat(OfRegion):
     """A step that runs the first plan `trips` times, or without a limit if `trips` is None.
 
     Lengths of the plans depend on the `index`, which counts trips from 0. If there is a second
-    plan, it computes a truth before each trip; the loop ends when the truth is false. The results
-    of the first plan replace the `renewed` windows in the next trip; after the loop, the last
-    results are copied into these windows.
+    plan, it computes a truth value before each trip; the loop ends when the truth value is False.
+    The results of the first plan replace the `renewed` windows in the next trip; after the loop,
+    the last results are copied into these windows.
     """
 
     index: Symbol | None = None
@@ -246,7 +246,7 @@ class Repeat(OfRegion):
 
 
 class Branch(OfRegion):
-    """A step that runs the first plan if a truth holds, else the second plan."""
+    """A step that runs the first plan if a truth value is True, else the second plan."""
 
 
 Step = Allocate | Launch | Call | Release | Reuse | WriteBack | Choose | Check | Repeat | Branch

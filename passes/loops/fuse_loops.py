@@ -198,7 +198,7 @@ class _Joined:
 
     @property
     def every(self) -> list[Nest | LibraryCall]:
-        """All steps that were added so far, with the nests that joined others inside these."""
+        """All steps added so far; a nest that joined an earlier nest is a part of that nest."""
         for k, host in self._plain.items():
             if host is not None:
                 self._steps[k] = host.nest
@@ -262,7 +262,7 @@ class _Joined:
         return self._plain[k]
 
     def _note(self, k: int, before: _Facts | None) -> None:
-        """Update the tables by the facts about step `k`; `before` are its earlier facts."""
+        """Update the tables by the facts about step `k`; `before` are the step's earlier facts."""
         facts = self._facts[k]
         for storage in facts.writes:
             self._written[storage] = max(k, self._written.get(storage, k))
@@ -360,7 +360,7 @@ class _Accesses:
         return self.elementary and self.flat and self.loops[-1].extent <= MAX_SHORT
 
     def reads_other_place(self, behind: _Accesses) -> bool:
-        """The result of `_reads_other_place` for these statements with the statements `behind`."""
+        """The result of `_reads_other_place` for these statements, followed by `behind`."""
         stored = self.stored | behind.stored
         return behind.reads_stored or any(
             (buffer in self.stored and buffer in behind.loaded)

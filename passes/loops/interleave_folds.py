@@ -1,4 +1,4 @@
-"""LoopProgram -> LoopProgram: commutative folds of users fold each element into the next lane."""
+"""LoopProgram -> LoopProgram: a user's commutative fold takes each element into the next lane."""
 
 from __future__ import annotations
 

@@ -212,7 +212,7 @@ class _Emitter:
         return name
 
     def gather(self, definition: Definition, place: IndexMap, body: list[Stmt]) -> str:
-        """The value of a gather: the first operand's element at the positions in the others."""
+        """The value of a gather: the element of the first operand at the other operands' values."""
         at = self.positions(definition, place, body)
         return self.read(definition.operands[0], (*place, *at), body)
 

@@ -530,8 +530,8 @@ def _is_flagged(state: State) -> bool:
     """True if a state has flags for NaN and signs of zeros, which decide its final value.
 
     A step of a fold with flags takes a few independent instructions; a step of an exact `maximum`
-    takes a chain of six. The cells of a tile are independent of each other, so they use the exact
-    function.
+    takes a chain of six instructions. The cells of a tile are independent of each other, so they
+    use the exact function.
     """
     fold = state.accumulator
     plain = isinstance(fold, UfuncFold) and not fold.running and state.lanes is None
