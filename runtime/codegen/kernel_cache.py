@@ -169,7 +169,7 @@ class KernelHandle:
         """The loaded kernel.
 
         Raises:
-            The errors of `KernelCache.get`, if the kernel is not loaded.
+            Errors of `KernelCache.get` are passed on if the kernel is not loaded.
         """
         found = self.loaded or self._load(self)
         self._last = next(_USES)
@@ -211,7 +211,7 @@ def load_all(handles: Sequence[KernelHandle]) -> list[LoadedKernel]:
     """Load the kernels of a plan.
 
     Raises:
-        The errors of `KernelHandle.get`, after all kernels were requested.
+        Errors of `KernelHandle.get` are passed on after all kernels were requested.
     """
     try:
         return [handle.get() for handle in handles]

@@ -155,7 +155,9 @@ COMPILER_USED = "llvm.compiler.used"
 """The list of functions that LLVM keeps although nothing uses them."""
 PURE = ("nounwind", "willreturn", "memory(none)")
 Body = Callable[[Any, Any], Any]
-"""A function of a builder and an LLVM function that emits its code and returns the result."""
+"""A function of a builder and an LLVM function; it emits the LLVM function's code and returns the
+result.
+"""
 
 
 def declare(module: Any, name: str, kind: Any, arity: int, *attributes: str) -> Any:
@@ -552,7 +554,7 @@ def with_forms(
 
 
 def lookup(table: Sequence[float], size: int) -> Instruction:
-    """Return the instruction that looks up an index, which is the lowest bits of its operand.
+    """Return the instruction that looks up an index, which it takes from its operand's lowest bits.
 
     `size` is the length of the vectors in bytes.
     """
@@ -564,7 +566,7 @@ def lookup(table: Sequence[float], size: int) -> Instruction:
 
 
 def _looked_up(builder: Any, table: Sequence[float], x: Any, size: int) -> Any:
-    """Emit a lookup; in a long table, both halves are looked up, and a bit of the index selects."""
+    """Emit a lookup; for a long table, look up both halves and select by a bit of the index."""
     width = 32 if isinstance(x.type.element, ir.FloatType) else 64
     full = 8 * size // width
     if x.type.count < full:

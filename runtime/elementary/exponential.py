@@ -195,9 +195,11 @@ def tanh(m: Arithmetic, x: Numeric) -> Numeric:
 
 
 AT_3 = (0.783130036418581, 5.420516985876799e-19)
-"""The value of p at t = 0, which is exp(9) erfc(3) 35 / 8, as a sum of two floats."""
+"""The value of the numerator p at t = 0, exp(9) erfc(3) 35 / 8, as a sum of two floats."""
 RISE = 9 / 8
-"""The slope of the denominator; it is near 2 / sqrt(pi), so that p is flat at x = 0."""
+"""The slope of the denominator of g; it is near 2 / sqrt(pi), so that the numerator is flat at x =
+0.
+"""
 COUNT = PARTS = 32
 """The number of pieces, and the number of powers of 2**(1/32) from 1 to 2."""
 DEGREE = 5

@@ -45,7 +45,7 @@ EXACTLY_1: ByPrecision = {"f4": (1.0, 0.0), "f8": (1.0, 0.0)}
 
 
 class Base(NamedTuple):
-    """The tables of one base: logarithms of e, 2 and 1 / c as sums of two floats; a polynomial."""
+    """The tables of one base: a polynomial, and logarithms of e, 2, 1 / c as sums of two floats."""
 
     name: str
     of_e: ByPrecision

@@ -1,9 +1,9 @@
 """Allocate, measure and recycle the memory of arrays.
 
-Memory of large arrays is given out again after NumPy has freed it. A large array from here owns its
-memory like any other array (`base` is None): NumPy allocates and frees the memory by the memory
-handler that is set while the array is made (NEP 49). New memory can cost as much time as the work
-on it, since the system clears each page at the first access to the page.
+Memory of large arrays is given out again after NumPy has freed it. A large array that this module
+makes owns its memory like any other array (`base` is None): NumPy allocates and frees the memory by
+the memory handler that is set while the array is made (NEP 49). New memory can cost as much time as
+the work on it, since the system clears each page at the first access to the page.
 
 The handler is machine code, since NumPy also calls it while Python ends. The code calls no function
 by name, so that it can be stored on disk. A block is aligned to 64 bytes and has one of eight sizes

@@ -203,7 +203,7 @@ class Guards:
         """Guard a value of the vector; `position` is None for a static argument.
 
         Returns:
-            True if it can be guarded.
+            True if the value can be guarded.
         """
         if position is None:
             return self._add_static(source, value)
@@ -396,7 +396,7 @@ class Guards:
         return True
 
     def equals(self, source: int, value: Any) -> bool:
-        """Guard that a value has the type and value of `value`; True if it can be guarded.
+        """Guard that a value has the type and value of `value`; True if this can be guarded.
 
         `value` is the value in this call; values of its type are compared by value.
         """

@@ -287,7 +287,7 @@ class Inline(Record):
 
 
 class NoAttributes(Record):
-    """The result for a class without a place for an attribute: its instances have only slots."""
+    """The result for a class whose instances have only slots, and no place for the attribute."""
 
 
 def attribute_place(kind: type, name: str) -> Slot | InDict | Inline | NoAttributes | None:
