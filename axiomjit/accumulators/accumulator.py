@@ -257,8 +257,8 @@ class Accumulator:
             cotangents of these operands. The pullback is linear in its first argument.
 
     The functions are traced once per combination of dtypes; they may use operators, NumPy's ufuncs
-    and `np.where`. dtypes follow NumPy: a state has the dtype of the lifted elements, or a wider
-    dtype to which `combine` or `init` promotes it.
+    and `np.where`. The dtypes follow NumPy: a state has the dtype of the lifted elements, or a
+    wider dtype to which `combine` or `init` promotes it.
 
     Raises:
         GraphTypeError: `init` is not a number or tuple of numbers, or a function is not callable.

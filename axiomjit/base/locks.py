@@ -35,7 +35,7 @@ _FOREIGN: Final = (
 )
 """Locks of libraries that compile, each as a module and a path of attributes to the lock."""
 _COMPILERS: Final = ("numba", "llvmlite")
-"""Libraries that compile; no fork waits while a user's import of these is running."""
+"""Libraries that compile; no fork waits while a user's import of one of them is running."""
 
 
 class Lock(Protocol):

@@ -1,6 +1,6 @@
 """`axiomjit run program.py` or `-m module`: run a program whose `numpy` is `axiomjit.numpy`.
 
-Only the modules of this program get `axiomjit.numpy`; other modules keep NumPy.
+Only the modules of the program itself get `axiomjit.numpy`; other modules keep NumPy.
 """
 
 from __future__ import annotations

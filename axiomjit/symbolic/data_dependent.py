@@ -54,7 +54,7 @@ it."""
 
 
 class OtherLengthError(Exception):
-    """A length, or the truth of a computed value, is not the one that tracing has assumed.
+    """A length, or the truth value of a computed value, is not the one that tracing has assumed.
 
     `known` holds the numbers known so far, by symbol.
     """
@@ -83,7 +83,7 @@ _RANGES: Final[dict[tuple[str, bool], tuple[int | None, int | None]]] = {
 class DataDependent(Record):
     """A data-dependent length and the guards that compare it.
 
-    `is_length` is False for a number that no length depends on; only its guards need its value.
+    `is_length` is False for a number that no length depends on; only the guards need its value.
     """
 
     symbol: Symbol

@@ -32,8 +32,8 @@ class Kind(Record):
     """Numbers from `low` to `high`; None for no limit.
 
     Two symbols of one scope and one `distinct` kind have different values. Numbers of a kind that
-    is not `distinct` may be equal. Of two strides of one array, the stride with the larger `rank`
-    is not the smaller one.
+    is not `distinct` may be equal. Of two strides of one array, the one with the larger `rank` is
+    at least as large.
     """
 
     name: str
