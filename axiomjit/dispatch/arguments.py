@@ -205,7 +205,7 @@ def in_numpy(
     None if there are no lazy arrays and no array containers.
 
     Raises:
-        The errors of `in_arrays`.
+        Errors of `in_arrays` are passed on.
     """
     values = (*args, *kwargs.values())
     given = in_arrays(values)
@@ -468,7 +468,7 @@ def graph_key(arguments: Sequence[object], lengths: Mapping[Any, int]) -> object
 
 
 def kind_of(leaf: Any) -> object:
-    """The key of a leaf: the class and layout of an array, the value of an int, or the class."""
+    """The key of a leaf: an array's class and layout, an int's value, another value's class."""
     if isinstance(leaf, Array):
         return type(leaf), leaf.dtype, leaf.shape, leaf.strides, leaf.flags.aligned
     return (int, leaf) if isinstance(leaf, int) else type(leaf)

@@ -377,7 +377,7 @@ def _memory(array: np.ndarray) -> object:
 def why_not_written(
     compiled: CompiledCall, arguments: Sequence[object], same: EqualPositions | None
 ) -> tuple[int, str, str] | None:
-    """An argument that cannot be written into, the reason and a remedy; None if there is none."""
+    """An argument that cannot be written into, the reason and a remedy; None if all can be."""
     arrays = [(k, value) for k, value in enumerate(arguments) if isinstance(value, np.ndarray)]
     if compiled.watch is not None:
         arrays += [(-1, array) for array, _ in compiled.watch.known()]

@@ -605,7 +605,7 @@ class Jitted(NativeCallable[R], Generic[P, R]):
 
     @hides_frames
     def axes_report(self, *args: Any, **kwargs: Any) -> str:
-        """The classes of the axes of Dask arrays or of `spec(..., chunks=...)`, and the stages."""
+        """The classes of axes of Dask arrays or `spec(..., chunks=...)`, and the call's stages."""
         dask: Any = LIBRARIES["dask"].blocks
         call = self._apart(*dask.described((args, kwargs)))
         return str(dask.report(self._traced_whole(call, dask)))

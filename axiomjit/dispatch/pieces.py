@@ -83,7 +83,7 @@ class WholeCalls:
             changes: True if the function changes something outside.
 
         Raises:
-            The errors of `fallbacks.run_untraceable`.
+            Errors of `fallbacks.run_untraceable` are passed on.
         """
         run, cause = self._call(args, kwargs, strict)
         return (*run_untraceable(run, errors, strict, changes), cause)

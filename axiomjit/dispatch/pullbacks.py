@@ -116,7 +116,7 @@ Call = Callable[..., Any]
 
 
 class _MarkedTrace:
-    """A function traced with marked arguments, the result, and the nodes of the arguments."""
+    """The trace of a function with marked arguments: the result, and the nodes of the arguments."""
 
     def __init__(self, call: Call, name: str, args: Sequence[Any]) -> None:
         self.name, self.marks = name, Marks(name)
@@ -516,7 +516,7 @@ def jacobian(
         fn: A function of arrays that returns arrays, compiled or not.
         argnums: The positions of the arguments to differentiate by: an int, or a sequence.
         mode: "reverse" computes a pullback per element of the result, "forward" a tangent per
-            element of the argument; "auto" selects the smaller number.
+            element of the argument; "auto" selects the mode that computes fewer.
 
     Returns:
         A compiled function. For each result and argument, the function returns an array with the

@@ -51,8 +51,8 @@ class ArgumentCode:
     Lengths up to 4 are in the code. A larger length is represented by -1 minus its index among the
     distinct lengths, so that equal lengths have equal codes. The code contains strides of -1, 0 and
     1. It does not contain strides of 2 to 4, since LLVM would use gather instructions, which are
-    six times slower than scalar loads. Another stride may be plus or minus the product of the
-    stride and the length of the next inner dimension; then the code says so, and otherwise it has
+    six times slower than scalar loads. For any other stride, the code says if it is plus or minus
+    the product of the stride and the length of the next inner dimension; if it is not, the code has
     only the sign of the stride. `numbers` are the values that are not in the code, in order;
     `ClassSymbols` makes their symbols.
     """

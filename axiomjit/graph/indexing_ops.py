@@ -124,7 +124,7 @@ def _checked_length(
     """The length, computed after a check that all positions are within the length.
 
     `wide` are the positions as int64. Positions that are computed element by element are not stored
-    for the check; a loop finds the smallest and the largest.
+    for the check; a loop finds the smallest and the largest position.
     """
     # the last iterator carries the length; the operand repeats along it, also for a length of 0
     whole = shape and list(map(id, positions.shape)) == list(map(id, shape))

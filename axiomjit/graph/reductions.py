@@ -137,7 +137,7 @@ class StateFold(FoldRule):
 
 
 def scalar_text(outputs: Sequence[Node], states: int) -> str:
-    """The text of a graph of two states; a0, a1.. are values of the left one, b0.. of the right."""
+    """The text of a graph of two states: the left with values a0, a1, .., the right with b0, .."""
     names: dict[Node, str] = {}
     lines: list[str] = []
     for node in post_order(tuple(outputs)):

@@ -56,7 +56,7 @@ class Loop(Region):
     """A loop, whose body runs `trips` times, in order; `index` counts the trips from 0.
 
     If `trips` is None, the number of trips has no limit. If there is a second body, it computes a
-    truth before each trip, and the loop ends when the truth is false.
+    truth value before each trip, and the loop ends when the truth value is False.
     """
 
     index: Symbol | None = None

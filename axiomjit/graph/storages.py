@@ -375,7 +375,7 @@ class _Effects:
 
 
 def _has_visible_effect(node: Node) -> bool:
-    """True if computing a value has a visible effect, so that it must happen without users, too."""
+    """True if computing a value has a visible effect, which must happen even without users."""
     own = post_order((node,), _plain_operands)
     return any(isinstance(part, Op) and part.primitive is PRINT for part in own)
 
