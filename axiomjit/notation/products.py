@@ -652,7 +652,7 @@ def _choices(axis: AxisSpec | None) -> tuple[str | None, ...]:
 
 
 def _groups(joined: Sequence[Concat]) -> list[tuple[str, ...]]:
-    """Groups of labels that share concatenations; in a run, one label of each group is live."""
+    """Groups of labels that concatenations connect; in a run, one label of each group is live."""
     groups: list[tuple[str, ...]] = []
     for axis in joined:
         if len(set(axis.parts)) < len(axis.parts):

@@ -13,10 +13,11 @@ from axiomjit.numpy.results import Result, Same, View
 from axiomjit.numpy.statements import Statement
 
 MAX_STATEMENTS: Final = 200
-"""The largest number of operations of a segment; the segment is then run."""
+"""The largest number of operations of a segment, which is run when it has this number."""
 MAX_BYTES: Final = 2**24
-"""The largest number of bytes of a segment's leaves that nothing else holds; the segment is then
-run."""
+"""The largest number of bytes of a segment's leaves that nothing else holds; a segment with more
+bytes is run.
+"""
 
 
 MAX_STATES: Final = 20_000

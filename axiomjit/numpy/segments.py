@@ -456,7 +456,7 @@ def _copied(value: Any) -> Any:
 
 
 def _laid_out(value: Any, facts: Facts) -> Any:
-    """The value with the strides that the facts say, or as a number if the facts say a number."""
+    """The value with the strides in the facts, or as a number if the facts describe a number."""
     if not facts.shape:
         return np.asarray(value)[()] if facts.is_number else np.array(value)
     long = [d for d, length in enumerate(facts.shape) if length > 1]

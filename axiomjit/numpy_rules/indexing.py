@@ -99,7 +99,7 @@ def gathered_by(node: Node, key: object) -> Gathered | None:
     """The elements that `node[key]` selects by arrays in the index; None without arrays.
 
     Raises:
-        The errors of `index_node`.
+        Errors of `index_node` are passed on.
     """
     full = _spelled_out(_items(key), len(node.shape))
     return _gathered(node, _without_masks(node, full)) if any(map(_is_array, full)) else None

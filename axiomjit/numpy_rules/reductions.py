@@ -442,7 +442,7 @@ def _evenly(name: str, indices: Any, length: Dim) -> tuple[Dim, Dim, Dim] | None
 
 
 def _segments(starts: Sequence[Dim]) -> list[slice]:
-    """The segments: from each start to the next; of one element if the next start is not larger."""
+    """The segments from each start to the next; one element if the next start is not larger."""
     ends = [
         end if start < end else start + 1 for start, end in zip(starts, starts[1:], strict=False)
     ]
