@@ -84,7 +84,7 @@ def traced_array(array: np.ndarray) -> Any:
 
 
 def item_of_indexed(owner: Any, key: Any) -> Any:
-    """`np.r_[key]` or `np.c_[key]`."""
+    """The result of `np.r_[key]` or `np.c_[key]`."""
     items = key if isinstance(key, tuple) else (key,)
     if first_traced(list(items)) is None or any(isinstance(item, str) for item in items):
         return owner[key]

@@ -73,7 +73,7 @@ _CHANGING: Final = frozenset(
         "symmetric_difference_update",
     }
 )
-"""Other methods that change a container."""
+"""Methods that change a container, and return or read entries of the container."""
 _READING: Final = frozenset(
     {
         *("get", "keys", "values", "items", "copy", "index", "count", "union", "difference"),

@@ -326,7 +326,7 @@ class Expressions:
         return placed(ast.IfExp(all_of(tests, node), last, self.hook("kept", node)), node)
 
     def _continues(self, node: Any, is_and: bool, at: Any) -> ast.expr:
-        """Return a condition: True if a value's truth is `is_and`; else a hook keeps the value."""
+        """Return a condition: True if a value's truth value is `is_and`; else a hook keeps it."""
         if not isinstance(node, ast.BoolOp):
             return self.hook("continues", at, self.expression(node), constant(is_and, at))
         if isinstance(node.op, ast.And) == is_and:
@@ -375,7 +375,7 @@ class Expressions:
         return self.hook("truth", at, self.expression(node))
 
     def truth_value(self, node: Any) -> ast.expr:
-        """Return an expression for the truth of a condition; its value may be a traced value."""
+        """Return an expression for the truth value of a condition, which may be a traced value."""
         empty = ast.arguments([], [], None, [], [], None, [])
         if isinstance(node, ast.Compare) and len(node.ops) > 1:
             signs = [constant(_COMPARE[one.__class__], node) for one in node.ops]

@@ -175,7 +175,7 @@ class Liveness:
 
     @contextmanager
     def caught(self, *parts: ast.AST) -> Iterator[None]:
-        """Rewrite a block that an error may leave at any statement; these parts may follow."""
+        """Rewrite a block that an error may leave at any statement; `parts` may run after it."""
         self._behind.append(Uses(frozenset(reads(*parts)), frozenset()))
         self._uncertain += 1
         yield

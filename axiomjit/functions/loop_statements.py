@@ -11,11 +11,12 @@
 | `if v:` inside such a loop | `def _aj_3():` and `def _aj_4():`, `nonlocal` names and a side, |
 | | `_aj_branch(_aj_3, _aj_4, names, v)` |
 
-`names` has three parts: the name of a truth that ends the loop, or "" (`loop_jumps` has removed
-`break`, `continue` and `return`); the names whose values are read in later trips or after the loop;
-and those names of the second part that may have no value after a trip (`loop_bindings`). In a body,
-`assert v` becomes `assert _aj_holds(v)`, and `raise v` becomes `if _aj_raises(): raise v`: in a
-region, both are checks. A loop with `try`, `with`, `yield`, `global` or `nonlocal` stays a loop.
+`names` has three parts: the name of a truth value that ends the loop, or "" (`loop_jumps` has
+removed `break`, `continue` and `return`); the names whose values are read in later trips or after
+the loop; and those names of the second part that may have no value after a trip (`loop_bindings`).
+In a body, `assert v` becomes `assert _aj_holds(v)`, and `raise v` becomes `if _aj_raises(): raise
+v`: in a region, both are checks. A loop with `try`, `with`, `yield`, `global` or `nonlocal` stays a
+loop.
 """
 
 from __future__ import annotations
@@ -170,7 +171,7 @@ def _with_returns(rewriter: Rewriter, node: Any) -> list[ast.stmt]:
 
 
 def _jumps_removed(rewriter: Rewriter, node: Any) -> tuple[list[ast.stmt], str]:
-    """Remove the jumps of a loop; return statements before the loop, and its ending truth or ""."""
+    """Remove the jumps of a loop; return statements before it, and its ending truth value or ""."""
     if not has_jump(node.body):
         return [], ""
     left = rewriter.local(node) if has_break(node.body) else ""

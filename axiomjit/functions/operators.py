@@ -1,4 +1,4 @@
-"""Operators, comparisons, truths and iteration; special methods of users' classes are traced."""
+"""Operators, comparisons, truth values, iteration; special methods of users' classes are traced."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Rewrite patterns of `match` statements into conditions on the subject, which hooks evaluate.
 
-Below, v is an expression that reads the subject without a hook, t another temporary, p and q are
+Below, v is an expression that reads the subject without a hook, t is another temporary, p and q are
 patterns; "p of t[0]" stands for the conditions of p on t[0].
 
 | pattern | holds if all of these are true |

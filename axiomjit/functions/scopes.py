@@ -42,7 +42,7 @@ class Scope:
         """The name of the first positional parameter."""
 
     def kind(self, name: str) -> Kind:
-        """Return the kind of a name that is used here."""
+        """Return the kind of a name that is used in this scope."""
         scope = self
         while scope.up is not None:
             if name in scope.outside:
