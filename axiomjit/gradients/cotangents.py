@@ -160,7 +160,7 @@ class Cotangent(Record):
         return Cotangent(value, tuple(masks), self.exact)
 
     def seen(self, view: Callable[[Node], Node]) -> Cotangent:
-        """The cotangent with its values and its masks replaced by a view of them."""
+        """The cotangent in which a view of its values, and of its masks, replaces them."""
         within = None if self.within is None else tuple(map(view, self.within))
         return Cotangent(view(self.value), within, self.exact)
 

@@ -148,7 +148,9 @@ def _times_behind(factors: Node, values: Node) -> Node:
 
 @lru_cache
 def scaling_fold(dtype: DType, kept: DType) -> StateFold:
-    """The fold of pairs: the product of all factors; the last value times all earlier factors.
+    """The fold of (factor, value) pairs to the factors' product and the last value, scaled.
+
+    The last value is multiplied by all earlier factors.
 
     The values have the dtype `kept`, in which they are stored.
     """
@@ -309,8 +311,8 @@ def _is_zero(node: Node) -> bool:
 def affine_fold(dtype: DType, places: Places) -> StateFold:
     """The fold that composes affine functions v + M h; a state holds the rows of M, then v.
 
-    The state has the elements of M at `places`, which hold those of any product; others are 0. A
-    fold of this kind has few dependences itself: its own adjoint has blocks on the diagonal.
+    The state has the elements of M at `places`; in any product, all other elements are 0. A fold of
+    this kind has few dependences itself: its own adjoint has blocks on the diagonal.
     """
     order = {
         place: k for k, place in enumerate((r, s) for r, row in enumerate(places) for s in row)

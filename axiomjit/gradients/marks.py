@@ -148,7 +148,7 @@ def with_kept_regions(outputs: Sequence[Node]) -> list[Node]:
 
 
 def _with_inputs(node: Node) -> tuple[Node, ...]:
-    """The operands of a node and the inputs of its rule; only the replacement, if there is one."""
+    """The operands of a node and the inputs of its rule; or the replacement, if there is one."""
     other = kept_regions().get(node)
     if other is not None:
         return (other,)

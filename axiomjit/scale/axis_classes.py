@@ -103,8 +103,8 @@ def classify_axes(graph: Graph, arguments: Arguments, values: Values) -> Classif
         values: The values of the symbols of the graph.
 
     Raises:
-        GraphValueError: an operation needs an axis in one block that has several, or its operands
-            have different blocks.
+        GraphValueError: an operation needs in one block an axis that has several blocks, or its
+            operands have different blocks.
         GraphTypeError: no stage can run an operation.
     """
     found = _Classifying(arguments, values, _unknown_in(graph, arguments))

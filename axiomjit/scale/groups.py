@@ -95,7 +95,7 @@ class GroupsFold(FoldRule):
 
 
 def _groups_fold(each: FoldRule, at: int, order: LibraryOperation | None = None) -> GroupsFold:
-    """The fold of groups; only as a scan of sorted elements it has no state without elements."""
+    """The fold of groups; with `order`, a fold of no elements has no state."""
     given = f"{each} of groups", True, order is None, ALL, each.commutative, each, at, order
     return GroupsFold(*given)
 
