@@ -1,11 +1,11 @@
-"""Loops and branches of a traced function as regions: each body is followed, not run.
+"""Loops and branches of a traced function as regions: each body is traced, not run.
 
 A body is called with placeholders for the carried values, until the types of these values and the
-set of written storages no longer change. A loop that cannot be followed raises `RegionRefused`.
-In this case nothing has been recorded, and the caller follows the loop trip by trip.
+set of written storages no longer change. A loop that cannot be traced so raises `RegionRefused`. In
+this case nothing has been recorded, and the caller traces the loop trip by trip.
 
-A `break` sets a carried truth that `condition` tests. The statements after a `continue` or an early
-`return` become a branch on such a truth.
+A `break` sets a carried truth value that `condition` tests. The statements after a `continue` or an
+early `return` become a branch on such a truth value.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def trace_loop(
     may_be_unbound: Collection[int] = (),
     most_elements: float = math.inf,
 ) -> tuple[Any, ...]:
-    """Follow a loop; return its last index and the carried values after it.
+    """Trace a loop; return its last index and the carried values after it.
 
     Args:
         trips: The start, stop and step of a range, as integers or symbolic integers; None for
@@ -99,7 +99,8 @@ def trace_loop(
         body: `body(index, *carried)` returns the carried values after a trip.
         carried: Traced arrays and numbers, numbers, `UNBOUND`. Any other object must come back
             unchanged.
-        condition: `condition(*carried)` is asked before each trip; a false truth ends the loop.
+        condition: `condition(*carried)` is evaluated before each trip; the loop ends if it is
+            false.
         asks: The condition that is asked between the trips that are traced as one body, if names of
             arrays are swapped.
         begins: True if the condition holds before the first trip.
@@ -163,10 +164,10 @@ def trace_cond(
     carried: Sequence[Any],
     may_be_unbound: Collection[int] = (),
 ) -> tuple[Any, ...]:
-    """Follow both sides of a branch; return the carried values after it.
+    """Trace both sides of a branch; return the carried values after it.
 
     Args:
-        truth: A traced number, or a known truth, which chooses its side at once.
+        truth: A traced number, or a known truth value, which selects its side at once.
         then: `then(*carried)` returns the carried values after this side.
         otherwise: `otherwise(*carried)` returns the carried values after the other side.
         carried: The carried values, as for `trace_loop`.
@@ -191,7 +192,7 @@ def undone_if_refused() -> Iterator[tuple[Following, Scope]]:
     """The current trace; an error in the block removes all that the block has recorded.
 
     Raises:
-        RegionRefused: the region cannot be followed; other errors of the block become this error.
+        RegionRefused: the region cannot be traced; other errors of the block become this error.
     """
     following = current()
     if following is None:
@@ -337,7 +338,7 @@ class _Carrying:
         return found.replace(is_mixed=True) if is_mixed else found
 
     def shares(self, slot: int, memory: TracedStorage) -> bool:
-        """True if a slot has a copy of an array that another name also has: only in branches."""
+        """True if a slot may have a copy of another name's array, as only in branches."""
         return False
 
     def has_more_trips(self, number: int) -> bool:
@@ -364,7 +365,7 @@ class _Carrying:
         return found
 
     def status(self, checked: bool) -> Input | None:
-        """The placeholder of the truth that all checks hold; None without checks."""
+        """The placeholder of the truth value that says if all checks hold; None without checks."""
         place = self.first + len(self.slots)
         return Input(BOOL, place, (), False, Token()) if checked else None
 
@@ -389,8 +390,8 @@ class _Carrying:
         """The carried values before the region, each in memory of its own.
 
         Args:
-            status: True if the region carries the truth that all checks hold.
-            holds: The value of this truth before the region.
+            status: True if the region carries the truth value that says if all checks hold.
+            holds: This truth value before the region.
         """
         found = [self.in_memory(storage.version) for storage in self.places]
         found += [] if self.done is None else [self.copied(after_steps(self.following.last))]
@@ -496,7 +497,7 @@ class _Loop(_Carrying):
         return self.passed() if more else last
 
     def passed(self) -> Pass:
-        """Follow the body once."""
+        """Trace the body once."""
         self.open_slots()
         with followed(self.following, self.places, self.done) as region, self.within():
             values = self.represented()
@@ -628,7 +629,7 @@ class _Branch(_Carrying):
         return list(self.sides[ending.index(False)](*self.carried))
 
     def passed(self, side: Callable[..., Any]) -> Pass:
-        """Follow one side."""
+        """Trace one side."""
         within = within_body(self.scope, None, None)
         with followed(self.following, self.places, self.done) as region, within:
             returned, changed = self.kept(self.carried, side(*self.carried))
@@ -679,7 +680,7 @@ class _Branch(_Carrying):
 
 
 def note_status(following: Following, scope: Scope, status: Node) -> None:
-    """Require that the truth of all checks of a region holds; if not, NumPy answers the call."""
+    """Require that all checks of a region hold; if one does not, NumPy answers the call."""
     if following.region is not None:
         following.region.checks.append(status)
         return

@@ -70,10 +70,10 @@ def referred_by(value: object) -> Iterator[Any]:
 
 
 def traced_among(values: Sequence[object]) -> bool:
-    """True if a call belongs to the function that is followed: an argument has traced values.
+    """True if a call belongs to the function that is traced: an argument has traced values.
 
     Raises:
-        TraceError: a value is traced, but not by the function that is followed here.
+        TraceError: a value is traced, but not in the trace that runs here.
     """
     if current() is not None:
         return traced_inside(values) is not None
