@@ -181,7 +181,7 @@ def trace_scalars(
         grouped: True if each argument is a tuple of numbers, False if it is a single number.
         asked: The text of the traced function, for errors.
         wanted: The index of the only result that is used; by default all results are used. Unused
-            results may be impossible to compute for these dtypes.
+            results may be impossible to compute for the dtypes in `given`.
 
     Returns:
         The nodes of the results, with strong dtypes; the inputs are numbered in the order of

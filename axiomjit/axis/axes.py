@@ -454,7 +454,7 @@ _warned: Final[set[tuple[str | None, str | None, str | None]]] = set()
 
 
 def common_order(left: Axes, right: Axes) -> Axes:
-    """The axes of an elementwise result: those of an operand with all axes, else the left first."""
+    """The union of axes, left axes first; in the order of `right` if it has all of them."""
     if left.is_super_set(right):
         return left
     return right if right.is_super_set(left) else left + (right - left)
@@ -535,7 +535,7 @@ def check_names(left: Axes, right: Axes, result: Axes, asked: str) -> None:
     """Warn if two axes of a result have the same name, once per user's line and pair of axes.
 
     Different axes are not paired, so the result has an element for each pair of their positions.
-    There is no warning if one operand has both axes, since the user then knows of both.
+    There is no warning if one operand has both axes, since the user then knows of both axes.
     """
     mine, theirs = (left - right) & result, (right - left) & result
     for axis in theirs:

@@ -19,7 +19,7 @@ Tables of identity: equal values are one object, freed with its last user.
 - `axiomjit/numpy/facts.py` `_interned`: edges of paths compare facts by identity
 
 The following facts about a node, a storage or a graph are not part of the computation, or contain
-data. Hence they are stored outside the object, and freed with the object.
+data. Hence such facts are stored outside the node, storage or graph, and freed with it.
 
 - `axiomjit/graph/nodes.py` `_origins`: the user's line of a node; one node may come from two lines
 - `axiomjit/axis/axes.py` `_required`: checks on unknown lengths of a node, made later

@@ -94,8 +94,8 @@ def static_key(value: Any, forget: Forget | None = None) -> tuple[object, ...]:
 
     Hashable values that define `==` and hold no arrays have equal keys if their types and states
     are equal. The key of any other object is equal only to the key of the same object with
-    unchanged attributes. When such an object is freed, `forget` is called with the reference to the
-    object.
+    unchanged attributes. When an object that is compared by identity is freed, `forget` is called
+    with the reference to the object.
     """
     key: list[object] = []
     by_state: dict[Path, tuple[int, object]] = {}
@@ -438,8 +438,8 @@ def exact_layout(
 ) -> tuple[object, ...] | None:
     """The key of a bound plan: the settings, and the dtype, shape and strides of each array.
 
-    `other` returns the key of a leaf that is not an array. Without `other`, the result is None if
-    there is such a leaf.
+    `other` returns the key of a leaf that is not an array. Without `other`, the result is None if a
+    leaf is not an array.
     """
     key: list[object] = [config.bounds]
     for leaf in leaves:

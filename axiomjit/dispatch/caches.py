@@ -79,7 +79,7 @@ class Reads(Record):
 
 
 class Integers:
-    """The integer arguments of a program, as a symbol for each position, and its guards of lengths.
+    """A program's integer arguments, as a symbol for each position, and its guards of lengths.
 
     `leaves` are the leaves of the return value that are integers computed from the symbols, by the
     number of the leaf.

@@ -69,7 +69,8 @@ class InNumPy(Record):
     compiled), "lengths" (numbers of selected elements), "truths" (of computed values), "results of
     steps", "checks" (of loops: Python raises an error, or computes with integers beyond 64 bits),
     "errors", "error states" (`np.errstate`), "compilation" (the call came inside an interrupted
-    compilation) or "disabled" (`config.disable`). `reason` explains the last of these calls.
+    compilation) or "disabled" (`config.disable`). `reason` explains the last call that NumPy ran
+    for the cause.
     """
 
     cause: str
@@ -177,8 +178,8 @@ def run_untraceable(
 
     Args:
         run: A function that calls the user's function.
-        errors: A list with the error. The error is removed from the list, since a frame that holds
-            it would be in a reference cycle.
+        errors: A list with the error that the trace raised. The error is removed from the list,
+            since a frame that holds it would be in a reference cycle.
         strict: True if NumPy may not run the function.
         changes: True if the function changes something outside; with `strict` it is then not run.
 
@@ -339,9 +340,9 @@ def byteswapped(dtype: object) -> CompiledCall:
 def numpy_call(error: Exception) -> CompiledCall:
     """The compiled call for a layout of arguments that cannot be traced: NumPy runs these calls.
 
-    Calls with such a layout raise an error, need other lengths, or have arguments that are not
-    compiled. The compiled call is cached, so that the next call with this layout is not traced
-    again.
+    Calls with a layout that cannot be traced raise an error, need other lengths, or have arguments
+    that are not compiled. The compiled call is cached, so that the next call with this layout is
+    not traced again.
     """
     refusal, cause = None, ERRORS
     if isinstance(error, GraphTypeError):

@@ -202,7 +202,8 @@ def grad(
         has_aux: True if the function returns (value, aux); the result is then (gradient, aux).
         holomorphic: True to get f'(z) of a holomorphic function of complex arguments.
         strict: True to raise an error if the function needs values that are not known during the
-            trace. Otherwise such calls are traced one by one, slowly, with one warning.
+            trace. Without `strict`, calls that need such values are traced one by one, slowly, with
+            one warning.
 
     Returns:
         A compiled function with the same arguments. The gradient has the containers, shapes and

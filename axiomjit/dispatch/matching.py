@@ -35,8 +35,8 @@ MAX_PLANS: Final = 16
 class Tried:
     """The programs that were run for a call and failed, with the numbers that they computed.
 
-    The outcomes of earlier comparisons alone decide which comparison a function makes next. The
-    programs of one signature are the leaves of a tree of such decisions.
+    The outcomes of earlier comparisons alone decide which comparison a function makes next. So the
+    programs of one signature are the leaves of a tree of decisions.
     """
 
     def __init__(self) -> None:

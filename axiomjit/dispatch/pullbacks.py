@@ -520,9 +520,9 @@ def jacobian(
 
     Returns:
         A compiled function. For each result and argument, the function returns an array with the
-        dimensions of the result, then the dimensions of the argument. Of named arrays, the axes of
-        the argument are dual axes (`axis - 1`), which `dot` contracts with the axes of a change of
-        the argument. For a sequence of `argnums`, the function returns a tuple.
+        dimensions of the result, then the dimensions of the argument. For named arrays, the result
+        has the argument's axes as dual axes (`axis - 1`), which `dot` contracts with the axes of a
+        change of the argument. For a sequence of `argnums`, the function returns a tuple.
 
     Raises:
         GraphValueError: the mode is unknown.
@@ -568,7 +568,7 @@ class Mapped(Derivative):
     def __init__(
         self, function: Call, in_axes: Sequence[Any], structure: Structure, out_axes: int
     ) -> None:
-        """Take the function, the mapped axes of arguments in their containers, and of results."""
+        """Take the function, the axes of arguments, in containers, and the axis of results."""
         super().__init__(function)
         self.in_axes, self.out_axes = unflatten_tree(structure, iter(in_axes)), out_axes
 
@@ -617,7 +617,7 @@ class Mapped(Derivative):
         return unflatten_tree(structure, iter(new))
 
     def _per_leaf(self, axes: Structure, own: Structure, found: Iterator[Any]) -> list[Any]:
-        """The axis of each leaf of an argument; one axis is for all leaves of a container."""
+        """The axis of each leaf of an argument; one axis holds for all leaves of a container."""
         if isinstance(axes, Leaf):
             return [next(found)] * leaf_count(own)
         if isinstance(axes, Branch) and isinstance(own, Branch):

@@ -96,9 +96,9 @@ def item_of_indexed(owner: Any, key: Any) -> Any:
 class KnownArrays:
     """Arrays of known values that the function has made, with the line that made each of them.
 
-    An array of known values cannot hold traced values. If traced values are written into such an
-    array, the function is traced again, and all arrays that the array's line makes are then traced
-    arrays.
+    An array of known values cannot hold traced values. If traced values are written into an array
+    of known values, the function is traced again, and all arrays that the array's line makes are
+    then traced arrays.
     """
 
     def __init__(self, wanted: Wanted) -> None:

@@ -564,7 +564,7 @@ def _in_family(definer: type, name: str) -> Role | None:
 
 
 def _of_labels(name: str) -> Role | None:
-    """The role of a method of a class of xarray or pandas, most of which change nothing."""
+    """The role of a method of a class of xarray or pandas; most of these methods change nothing."""
     if _is_special(name) and name not in _LABELLED_PURE:
         return (_TABLE.roles(object) or {}).get(name)
     writes_file = name.startswith("to_") and name.removeprefix("to_") in LABELLED_FILES

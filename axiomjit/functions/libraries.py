@@ -190,7 +190,7 @@ PURE: Final[dict[str, str]] = {
 }
 """Functions and classes that change nothing and keep nothing, by module.
 
-These functions may call any special method of their arguments.
+The functions may call any special method of their arguments.
 """
 
 FAMILIES: Final = (

@@ -51,7 +51,7 @@ _COMPARISONS: Final = {
 }
 MOST_KNOWN: Final = 1000
 """The number of trips below which a loop whose values are all known is traced trip by trip, so that
-they stay known. A loop that only fills arrays of floats becomes a region all the same.
+the values stay known. A loop that only fills arrays of floats becomes a region all the same.
 """
 _REGION_BODIES: Final = "axiomjit.tracing.region_bodies"
 MOST_REFUSED: Final = 6
@@ -191,7 +191,7 @@ class LoopHooks:
         return found
 
     def ordered(self, signs: tuple[str, ...], *operands: Callable[[], Any]) -> Any:
-        """The truth value of a chain of comparisons, which uses no operand after a false one."""
+        """The truth value of a chain of comparisons, which ends at a false comparison."""
 
         def goes_on(left: Any, place: int) -> Any:
             right = operands[place]()
@@ -224,7 +224,7 @@ class LoopHooks:
             late.note_status(current(), current_scope(), truth.node)
 
     def holds(self, value: Any) -> bool:
-        """The truth value of an asserted value in a loop; in regions, a check replaces it."""
+        """The truth value of an asserted value in a loop; a region has a check instead."""
         following = current()
         if following is None or following.region is None:
             return self._calls.truth(value)

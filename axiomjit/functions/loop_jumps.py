@@ -158,7 +158,7 @@ class _Body:
         return made
 
     def _branch(self, node: ast.If, rest: Sequence[ast.stmt], skips: str) -> list[ast.stmt]:
-        """The statements for a branch with jumps and for `rest`, which runs if it did not jump."""
+        """The statements for a branch with jumps and for `rest`, which runs if no jump was made."""
         sides = node.body, node.orelse
         jumps = [_always_jumps(side) for side in sides]
         if rest and not any(jumps):

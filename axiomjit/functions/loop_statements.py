@@ -53,7 +53,7 @@ _PLAIN_TARGETS: Final = (ast.Name, ast.Tuple, ast.List, ast.expr_context)
 _ENDS: Final = 3
 """The largest number of arguments of `range`."""
 _MOST: Final = {"zip": 2**31, "enumerate": 2}
-"""The largest number of arguments of the other functions whose arguments are taken apart."""
+"""The largest number of arguments of `zip` and `enumerate` that are taken apart."""
 
 
 def counted_loop(rewriter: Rewriter, node: ast.For) -> list[ast.stmt] | None:

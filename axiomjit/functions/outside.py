@@ -253,7 +253,7 @@ class Outside:
     # Sources and guards
 
     def source(self, made: Source, value: Any = None) -> Source:
-        """The only source of a place; a source that is not part of another is given a `value`."""
+        """The one source of a place; a source that is no part of another source has a `value`."""
         known = self._places.setdefault(made.identity, made)
         if known is made:
             made.number, made.line = len(self.sources), user_location()

@@ -1,4 +1,4 @@
-"""Gradients, computed by the adjoint of a graph, which is made of further nodes in the graph.
+"""Gradients, computed by the adjoint of a graph; the adjoint consists of further nodes.
 
 The derivative rules are tables: `rules.py` has a row for each elementwise primitive, `libraries.py`
 a row for each NumPy function that is called with entire arrays, and `folds.py` a row for each fold

@@ -1,7 +1,8 @@
 """Cotangents: derivatives of results by a node, with masks of the elements that are defined.
 
 A cotangent keeps the condition of a `where`, mask or padding until the cotangent is summed. Until
-the sum, a factor that is infinite or NaN where the condition is false has no effect.
+the cotangent is summed, a factor that is infinite or NaN where the condition is false has no
+effect.
 
 In the body of a loop, the cotangent of a part of an array stores the place of the part until it is
 added to the cotangent of the array. Each trip then writes only the part.
@@ -160,7 +161,7 @@ class Cotangent(Record):
         return Cotangent(value, tuple(masks), self.exact)
 
     def seen(self, view: Callable[[Node], Node]) -> Cotangent:
-        """The cotangent in which a view of its values, and of its masks, replaces them."""
+        """The cotangent, with its values and its masks read through a view."""
         within = None if self.within is None else tuple(map(view, self.within))
         return Cotangent(view(self.value), within, self.exact)
 

@@ -3,9 +3,10 @@
 Each element of a sum gets the cotangent of the result. Each factor of a product gets the cotangent
 times the other factors. The elements that are equal to a maximum get equal shares of the cotangent.
 
-Any other fold has the form a_i = phi(a_(i-1), m_i). A scan gives the states a_(i-1), at which the
-partial derivatives d1(i) and d2(i) of phi are evaluated. The cotangents of the states,
-h_(i-1) = d1(i) h_i + g_(i-1), are a scan of affine functions from the last element to the first.
+A fold that is no sum, product, maximum or minimum has the form a_i = phi(a_(i-1), m_i). A scan
+gives the states a_(i-1), at which the partial derivatives d1(i) and d2(i) of phi are evaluated. The
+cotangents of the states, h_(i-1) = d1(i) h_i + g_(i-1), are a scan of affine functions from the
+last element to the first.
 """
 
 from __future__ import annotations

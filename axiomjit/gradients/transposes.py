@@ -396,7 +396,7 @@ def owned(node: Node) -> Node:
 def _written(
     reads: Sequence[Read], extents: Shape, index: IndexMap, shape: Shape, conditions: Conditions
 ) -> Node:
-    """The adjoint of any map: products are written into zeros; several at one element are added."""
+    """The adjoint of any map: products are written into zeros, and added at each element."""
     if conditions:  # the conditions exclude points beyond the operand's ends, too
         raise GradientError(
             "a gradient through windows that take steps",

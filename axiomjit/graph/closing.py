@@ -164,7 +164,8 @@ def close_bodies(
         captured: The operands that follow the carried operands, even if no body reads them.
         most: The largest number of operations of all bodies together.
         around: The ranges of outer loops, if they include trips in which this loop has no trips.
-            Values that cannot be computed in such trips stay in the body.
+            Values that cannot be computed in trips of outer loops without trips of this loop stay
+            in the body.
 
     Raises:
         RegionRefused: a body has an operation that a loop cannot compute.

@@ -297,8 +297,8 @@ def as_records(states: Sequence[np.ndarray], fold: StateFold) -> np.ndarray:
 class WelfordFold(StateFold):
     """A fold with the state (count, sum, shifted sum, sum of squared deviations).
 
-    The shifted sum is the sum of differences from one of the elements. Because of this sum, the
-    difference between the means of two parts is exact if all elements are large. Two parts are
+    The shifted sum is the sum of differences from one of the elements. Because of the shifted sum,
+    the difference between the means of two parts is exact if all elements are large. Two parts are
     merged by the formula of Chan, Golub and LeVeque ("Updating formulae and a pairwise algorithm
     for computing sample variances", 1979), which has no cancellation.
     """

@@ -2,9 +2,9 @@
 
 A region has bodies, which are closed graphs with one input per operand. The first operands are
 versions of storages that the region overwrites; a carried number is a storage without dimensions.
-The other operands are captured: bodies only read them. The value of a region is its number of
-trips. A `Written` node is the next version of an overwritten storage. The index of a loop is a
-symbol of the kind INDEX; lengths and index maps of the body may contain it.
+The operands that a region does not overwrite are captured: bodies only read them. The value of a
+region is its number of trips. A `Written` node is the next version of an overwritten storage. The
+index of a loop is a symbol of the kind INDEX; lengths and index maps of the body may contain it.
 """
 
 from __future__ import annotations

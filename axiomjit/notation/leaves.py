@@ -40,7 +40,7 @@ class Symbol:
         """Set the value of the index; a later call replaces the value.
 
         Returns:
-            This symbol.
+            The symbol itself.
 
         Raises:
             PositionError: the value is negative or not below `range`.

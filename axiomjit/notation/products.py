@@ -138,7 +138,7 @@ def _outer(function: Affine) -> tuple[tuple[int, Dim], tuple[int, Dim]]:
 
 
 def _is_merged(to: Projections, d: int) -> bool:
-    """True if a dimension enumerates two iterators: the inner covers a step of the outer one."""
+    """True if a dimension enumerates two iterators: the inner one covers a step of the outer."""
     function = to.written[d]
     if len(function.terms) != 2 or function.offset.constant != 0 or not _is_alone(to, d):
         return False

@@ -1,7 +1,7 @@
 """Functions of NumPy that make arrays or do not dispatch, as versions that make lazy arrays.
 
-Some functions have arguments of the array API standard that NumPy 2.4 lacks. All other functions
-are NumPy's own, which dispatch to lazy arrays (`__array_function__`).
+Some functions have arguments of the array API standard that NumPy 2.4 lacks. Functions of NumPy
+that are not replaced are NumPy's own, which dispatch to lazy arrays (`__array_function__`).
 """
 
 from __future__ import annotations

@@ -191,8 +191,8 @@ class Segment:
     def _known(self, call: Call) -> tuple[State | None, Sequence[Any]]:
         """The next state for a call, and the numbers in the call that become arguments.
 
-        At the second call of a pattern, a state is made that is valid for all numbers. This state
-        has the facts about the results of the first call.
+        At the second call of a pattern, a state is made that is valid for all numbers. The state
+        for all numbers has the facts about the results of the first call.
         """
         at = self._at
         found = at.known(call.key)

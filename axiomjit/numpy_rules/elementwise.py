@@ -226,7 +226,7 @@ def _scaled_rule(ufunc: np.ufunc, over: float, under: float) -> Rule:
 
 
 def _heaviside(x1: object, x2: object) -> Node:
-    """The rule of np.heaviside: 0 below zero, 1 above, NaN for NaN, at zero the second operand."""
+    """The rule of np.heaviside: 0 below 0, 1 above 0, NaN for NaN, the second operand for 0."""
     x, middle = _in_loop(np.heaviside, x1, x2)
     zero, nan = (Scalar(x.dtype, x.dtype.type(value), False) for value in (0, np.nan))
     step = builder.cast(builder.elementwise(PRIMITIVES["greater"], x, zero), x.dtype)

@@ -1,8 +1,8 @@
 """The rules of reductions: sums, products, maxima, minima, tests, means, variances, and `reduceat`.
 
 `reduceat` of a ufunc reduces segments of an array. Segments become loops if their starts are known
-or equally spaced. Other starts would give loops whose ranges depend on data, which no kernel has,
-so NumPy reduces them in an external call.
+or equally spaced. Starts that are neither known nor equally spaced would give loops whose ranges
+depend on data, which no kernel has, so NumPy reduces them in an external call.
 """
 
 from __future__ import annotations

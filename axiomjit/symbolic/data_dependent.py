@@ -2,8 +2,8 @@
 
 A data-dependent length is a symbol. During tracing the symbol has a large stand-in value, so that
 comparisons have an outcome. When the running program knows the length, it checks the guards of
-these comparisons; if a guard fails, the program is not valid for this call. Where NumPy requires
-such a length to equal another length, a guard assumes that they are equal.
+comparisons with the length; if a guard fails, the program is not valid for this call. Where NumPy
+requires a data-dependent length to equal another length, a guard assumes that they are equal.
 """
 
 from __future__ import annotations

@@ -287,7 +287,7 @@ def range_of(start: SliceBound, stop: SliceBound, step: int, length: Dim) -> tup
 
 
 def resolved(length: Dim) -> Dim:
-    """Replace every minimum and maximum in a length by its operand in this call.
+    """Replace every minimum and maximum in a length by the operand that it equals in this call.
 
     Each comparison records a guard in the ambient scope. Minima and maxima of data-dependent
     lengths and of indices of loops stay: the program computes them.

@@ -1,8 +1,8 @@
 """Ranges of loop indices, by which lengths and accesses are compared for all trips of a loop.
 
 A length that is affine in the indices has its extremes at the ends of their ranges, so a sign
-common to all ends is its sign in every trip. Guards compare the lengths at these ends, never the
-value of an index.
+common to all ends is its sign in every trip. Guards compare the lengths at the ends of the ranges,
+never the value of an index.
 
 Two accesses of one array meet only if their positions are equal in every dimension. A distance of
 positions that is affine in the indices has its least and its largest value at ends of the ranges of

@@ -1,6 +1,6 @@
 """Numbers that a traced function computes and that decide its next step: bools and integers.
 
-Tracing uses the values that these numbers have in the traced call. The program checks in each call
+Tracing uses the values that the numbers have in the traced call. The program checks in each call
 that the numbers lead to the same decisions.
 
 In a function that is traced for one call only, the values of nodes in this call are known.

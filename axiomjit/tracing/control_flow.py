@@ -1,11 +1,11 @@
 """Loops and branches of a traced function as regions: each body is traced, not run.
 
 A body is called with placeholders for the carried values, until the types of these values and the
-set of written storages no longer change. A loop that cannot be traced so raises `RegionRefused`. In
-this case nothing has been recorded, and the caller traces the loop trip by trip.
+set of written storages no longer change. A loop that cannot be traced so raises `RegionRefused`. If
+a loop is refused, nothing has been recorded, and the caller traces the loop trip by trip.
 
 A `break` sets a carried truth value that `condition` tests. The statements after a `continue` or an
-early `return` become a branch on such a truth value.
+early `return` become a branch on a carried truth value.
 """
 
 from __future__ import annotations
@@ -97,12 +97,12 @@ def trace_loop(
         trips: The start, stop and step of a range, as integers or symbolic integers; None for
             `while`.
         body: `body(index, *carried)` returns the carried values after a trip.
-        carried: Traced arrays and numbers, numbers, `UNBOUND`. Any other object must come back
-            unchanged.
+        carried: Traced arrays and numbers, numbers, `UNBOUND`. Objects of other types must come
+            back unchanged.
         condition: `condition(*carried)` is evaluated before each trip; the loop ends if it is
             false.
-        asks: The condition that is asked between the trips that are traced as one body, if names of
-            arrays are swapped.
+        asks: The condition that is evaluated between the trips that are traced as one body, if
+            names of arrays are swapped.
         begins: True if the condition holds before the first trip.
         may_be_unbound: The places of carried values that are zeros if no trip sets them.
         most_elements: The largest number of elements, in the traced call, of a value that a trip
@@ -292,7 +292,7 @@ class _Carrying:
             self.following.region.mixed.add(node)
 
     def kept(self, values: Sequence[Any], made: Any) -> tuple[tuple[Any, ...], frozenset[int]]:
-        """The values that a body returned, and the slots that have other values in `values`."""
+        """The values that a body returned, and the slots whose values in `values` are others."""
         found = tuple(made)
         if len(found) != len(self.carried):
             raise RegionRefused(
@@ -391,7 +391,7 @@ class _Carrying:
 
         Args:
             status: True if the region carries the truth value that says if all checks hold.
-            holds: This truth value before the region.
+            holds: The value before the region of the truth value that says if all checks hold.
         """
         found = [self.in_memory(storage.version) for storage in self.places]
         found += [] if self.done is None else [self.copied(after_steps(self.following.last))]
@@ -520,8 +520,8 @@ class _Loop(_Carrying):
     def outer_checks(self) -> list[Node]:
         """The checks, up to now, of the regions around a loop with a condition.
 
-        If one of these checks has failed, the condition is computed from wrong values and may stay
-        true for ever.
+        If a check of an outer region has failed, the condition is computed from wrong values and
+        may stay true for ever.
         """
         found, region = list[Node](), self.following.region
         while self.span is None and region is not None:

@@ -44,7 +44,7 @@ class ItemKind(Record):
         return (*(count for _, count in self.sequences), *self.leaf.shape)
 
     def joined(self, other: ItemKind) -> ItemKind | None:
-        """The kind of all items of a list that has items of both kinds; None if no kind has both.
+        """The kind of all items of a list that has items of both kinds; None if there is none.
 
         Numbers of one dtype may be Python numbers in some places and NumPy numbers in others.
         """

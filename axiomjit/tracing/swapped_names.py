@@ -62,7 +62,7 @@ def check_types(
     passes: tuple[Pass, Pass],
     after: Callable[[dict[int, Kind]], Pass],
 ) -> None:
-    """Check that carried numbers have the types of their cells after some trips, and keep them.
+    """Check that carried numbers get and keep the types of their cells after some trips.
 
     Args:
         before: The types before the loop.

@@ -55,7 +55,7 @@ PLAIN: Final = (int, float, complex, str, bytes, type, ModuleType, CodeType, np.
 
 
 def traced_inside(value: object) -> Tracer | SymbolicNumber | None:
-    """The first traced array or length in a value and the objects it refers to; None if absent.
+    """The first traced array or length in a value and in objects it refers to; None if absent.
 
     No user code runs: the search follows the references that the garbage collector sees. Functions
     are searched through closures and defaults.

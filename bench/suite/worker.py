@@ -45,8 +45,8 @@ from axiomjit.bench.suite.workload import Workload, facts
 SAMPLE_S: Final = 1e-3
 """The length of a sample in seconds; a sample of short calls has several calls."""
 WARM_BELOW_S: Final = 5e-3
-"""Before a call that takes fewer seconds, an untimed call runs, since other peers have used the
-CPU's caches.
+"""Before a call that takes less than this number of seconds, an untimed call runs, since other
+peers have used the CPU's caches.
 """
 TRIES: Final = 4
 """The largest number of repetitions of an interrupted sample."""

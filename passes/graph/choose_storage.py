@@ -43,9 +43,9 @@ MAX_SHARED_WEIGHT: Final = 16
 LOOKUP_COST: Final = 4
 """The cost of a random access, in additions."""
 MAX_GATHERED_SHARE: Final = 8
-"""An expensive value is stored if gathers read more than 1 / 8 as many positions as it has
-elements. Storing all elements is faster per element, since loops along memory are vectorised, and
-gathers perhaps not.
+"""An expensive value is stored if gathers read more positions than this share of its elements.
+Storing all elements is faster per element, since loops along memory are vectorised, and gathers
+perhaps not.
 """
 STORE_AND_LOAD_COST: Final = 2
 """The cost, in additions, of a store and a later load of an element, if memory is accessed in
@@ -295,8 +295,8 @@ def _repeated_parts(
 ) -> dict[Op, frozenset[Op]]:
     """For each op, the ops that must be computed again if a reader computes the op again.
 
-    These are the ops that one kernel would compute with it, without expensive values that one of
-    these ops broadcasts: such values are stored, since they have fewer elements.
+    The result has the ops that one kernel would compute with the op, without expensive values that
+    one of the ops broadcasts: such values are stored, since they have fewer elements.
     """
     found: dict[Op, frozenset[Op]] = {}
     none: frozenset[Op] = frozenset()

@@ -53,7 +53,7 @@ def order_writes(graph: Graph, stored: Collection[Node]) -> Order:
 
 
 def _failing_first(units: list[Op], before: dict[Op, set[Node]]) -> list[Op]:
-    """The ops; ops that may raise an error come first, together with ops on which they depend.
+    """The ops, in which ops that may raise an error, and the ops that they need, come first.
 
     Writes then come after all possible errors, so that no write must be undone.
     """

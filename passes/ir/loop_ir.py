@@ -60,7 +60,7 @@ NO_COST: Final = Cost(*(dim(0), dim(0), dim(0), dim(0), dim(0)), 0)
 class Name(str):
     """The name of an iterator (i), a value (v) or a state (s): a letter and a number.
 
-    `lower_to_loops` makes such names; later passes also use plain strings.
+    `lower_to_loops` makes names of this class; later passes also use plain strings.
     """
 
     __slots__ = ("letter", "number")
@@ -215,7 +215,8 @@ class Store(Record):
 class State(Record):
     """The running values of a fold.
 
-    With `lanes`, there is a cell for each iteration of the loop over a block that has this name.
+    With `lanes`, the name of a loop over a block, each iteration of that loop has a cell of its
+    own.
 
     Without `signs`, a minimum or maximum that is zero may have either sign.
     """
@@ -243,7 +244,7 @@ class Alloc(Record):
 class Fold(Record):
     """Combine values, cast to the state's dtypes, into a state or its cell for the current lane.
 
-    With `kept`, the values are those of a saved state and replace the state's values.
+    With `kept`, the values come from a saved state and replace the state's values.
     """
 
     state: State

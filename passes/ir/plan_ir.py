@@ -59,8 +59,8 @@ class Kernel(Record):
     The key does not depend on names of the program, ids or hash order.
 
     In its checked form (`config.bounds`), a kernel performs no access outside the bounds of a
-    buffer. The kernel reports the first such access in words before its other words, and has the
-    bounds of each buffer in words after these:
+    buffer. The kernel reports the first refused access in words before its other words, and has the
+    bounds of each buffer in words at the end:
 
         | place, index, low, high | words of the kernel | low, high of each buffer |
 
@@ -193,8 +193,8 @@ class Reuse(Record):
 class WriteBack(Record):
     """A step that copies a buffer into the argument at a position, as its new value.
 
-    Only an argument that was converted for the call needs this step, since kernels write into the
-    memory of other arguments directly.
+    Only an argument that was converted for the call needs a write-back, since kernels write into
+    the memory of other arguments directly.
     """
 
     buffer: str
@@ -222,7 +222,7 @@ class OfRegion(Record):
     """A step that runs the plans of a region's bodies.
 
     The windows `operands` are the arguments of each plan, in order. The step overwrites the first
-    `written` of these windows. `target` gets the number of trips.
+    `written` windows in `operands`. `target` gets the number of trips.
     """
 
     bodies: tuple[Plan, ...]

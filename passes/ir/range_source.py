@@ -151,7 +151,7 @@ class RangeSource(Record):
         return [f"{start} + {block.size * block.unroll}", *last]
 
     def _stop(self, first: Dim, last: Dim) -> str:
-        """The end of a span; as `start + n` for a short one, so that LLVM keeps its loop scalar."""
+        """The end of a span; for a short span `start + n`, for which LLVM makes scalar code."""
         steps = (last - first).constant
         short = steps is not None and steps <= SMALL and first.constant is None
         return f"{self.length(first)} + {steps}" if short else self.length(last)

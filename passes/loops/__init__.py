@@ -17,10 +17,10 @@ with a copy of the memory for each block. `limit_loops` shortens loops over wind
 beyond an array. `split_regions` gives each part of a padded or concatenated operand a loop of its
 own. `strip_mine` splits loops if `estimate_time` says that their parts run faster alone.
 `lower_regions` makes one nest of each loop or branch of the program, by the passes over graphs,
-views and loops that its body needs. `share_trips` lets threads share the trips of such a loop that
-do not depend on each other. `hoist_loads` moves a load before a loop if no trip writes the loaded
-element. `prove_positions` checks computed positions before a loop. `insert_cancellation_checks`
-lets long loops within a unit poll for cancellation.
+views and loops that its body needs. `share_trips` lets threads share the trips of a loop of the
+program if they do not depend on each other. `hoist_loads` moves a load before a loop if no trip
+writes the loaded element. `prove_positions` checks computed positions before a loop.
+`insert_cancellation_checks` lets long loops within a unit poll for cancellation.
 
 May import `base`, `symbolic`, `views`, `graph`, `passes.ir`, `passes.graph`, `passes.views`.
 """

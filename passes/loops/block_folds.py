@@ -215,7 +215,7 @@ class _Chained:
         return tuple(ReadState(name, self.block, k) for k, name in enumerate(self.names))
 
     def within_block(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-        """The statements; folds change the block's state, and reads add earlier blocks to it."""
+        """Statements that fold into the block's state; their reads include earlier blocks, too."""
         taken = False
 
         def rule(stmt: Stmt) -> tuple[Stmt, ...]:

@@ -384,7 +384,7 @@ class _RowNest:
         return tuple(made), self.slot(Index(dim(0), tuple(terms), tuple(name for name, _ in terms)))
 
     def written(self, before: int) -> tuple[Stmt, ...]:
-        """The statements that write the row `before` rows earlier, which has only one slot."""
+        """Statements that write the row `before` rows earlier; first rows are written elsewhere."""
         rows = self.rows
         made: tuple[Stmt, ...] = ()
         slot = Index(rows.cells * rows.ahead, ())

@@ -55,8 +55,7 @@ from axiomjit.symbolic.dims import Dim, Symbol, bound
 MAX_CACHED_ROW: Final = 65_536
 """The largest number of elements of a row that stays in the cache while several loops walk it."""
 MIN_BLOCK_STEPS: Final = 64
-"""The smallest number of steps of an inner fold loop of which one run may be a block of the outer
-fold.
+"""The smallest number of steps of an inner fold loop whose runs may be blocks of the outer fold.
 """
 MAX_SHORT: Final = 8
 """The largest number of elements of a row too short for vectors: the number of lanes of a vector of
@@ -428,7 +427,7 @@ class _PlainHost:
 
 
 def _join(first: Nest, second: Nest, shared: bool) -> Nest | None:
-    """Both nests as one nest; None if the loops or the data of the nests do not allow this.
+    """Two nests as one nest; None if the loops or the data of the nests do not allow this.
 
     If both nests use some storages (`shared`), one nest may get the loop order of the other.
     """

@@ -66,8 +66,8 @@ def _with_checks(nest: Nest) -> Nest:
 def _between_trips(body: tuple[Stmt, ...], outer: tuple[For, ...]) -> tuple[Stmt, ...]:
     """The statements of a region, in which outermost loops and the loops inside long trips poll.
 
-    A cancelled kernel ends between two trips. Memory then holds the values that it has in the
-    program between these two trips.
+    A cancelled kernel ends between two trips. After a cancelled kernel, memory holds the values
+    that it has in the program between two trips.
     """
     found: list[Stmt] = []
     for stmt in body:

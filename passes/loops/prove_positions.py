@@ -103,7 +103,7 @@ class _Proving:
         return nest.replace(body=body, tiles=(*nest.tiles, *self.cells))
 
     def body(self, body: Sequence[Stmt], ends: bool = False) -> tuple[Stmt, ...]:
-        """The statements; before each loop with positions stands a loop that checks the positions.
+        """The statements, with a loop that checks positions before each loop that has positions.
 
         `ends` is True if the loop around the statements ends where a check fails.
         """

@@ -41,7 +41,7 @@ def share_trips(program: LoopProgram, context: Context) -> LoopProgram:
 
     Trips are independent if no trip writes an element that another trip reads or writes, and no
     number is carried from trip to trip. Only one carried number is allowed: the truth value that
-    says if all checks hold. A trip in which a check fails stores False as this truth value.
+    says if all checks hold. A trip in which a check fails stores False as the carried truth value.
 
     Needs: a legal loop program with lowered regions.
     Gives: a legal loop program.

@@ -246,7 +246,7 @@ def _is_parallel_variant(step: Nest | LibraryCall) -> bool:
 def _reused_memory(
     scratch: Sequence[Storage], first: Mapping[str, int], last: Mapping[str, int]
 ) -> dict[str, str]:
-    """For each temporary that reuses memory, the earlier temporary of equal size that had it."""
+    """For each temporary that reuses memory, the earlier temporary of equal size in that memory."""
     heirs: dict[str, str] = {}
     dead: dict[Dim, list[Storage]] = {}
     ends = sorted(scratch, key=lambda s: last[s.name], reverse=True)

@@ -74,9 +74,9 @@ def render_source(nest: Nest, numbers: tuple[Number, ...], target: ChosenTarget)
     """Make the kernel of a nest for a target.
 
     Extents and offsets up to 4 and strides up to 1 are literals in the source; for larger literal
-    strides LLVM would emit gathers, which are slower than loads. Other lengths are words. In loops
-    of the user's program, integers and numbers of trips up to 64 are literals, too. The first map
-    loop runs over the range that the caller gives.
+    strides LLVM would emit gathers, which are slower than loads. All lengths that are not literals
+    are words. In loops of the user's program, integers and numbers of trips up to 64 are literals,
+    too. The first map loop runs over the range that the caller gives.
 
     Needs: a legal nest with one outer map loop, or without loops.
     Gives: a kernel whose text depends on the nest alone; its key also has the target's name.

@@ -9,10 +9,10 @@ and called functions give the same bits.
 
 The arithmetic emits recipes as LLVM code, which LLVM can vectorise. Each operation of a recipe is
 one instruction, except that some steps are calls of functions whose vector forms are instructions
-(`llvm_functions`). A few numbers need another, slow recipe. For such a number x, a recipe calls a
-function of x and of the result of the usual formula (`beyond`). A vector form of this function
-tests whether any lane has a number of this kind, and only then computes the lanes one by one, so
-that the loop remains vector code.
+(`llvm_functions`). A few numbers need another, slow recipe. For a number x that needs the slow
+recipe, a recipe calls a function of x and of the result of the usual formula (`beyond`). A vector
+form of that function tests whether any lane has a number that needs the slow recipe, and only then
+computes the lanes one by one, so that the loop remains vector code.
 """
 
 from __future__ import annotations

@@ -264,7 +264,8 @@ def widened(builder: Any, value: Any) -> Any:
 def _float_to_signed(builder: Any, value: Any, bits: int) -> Any:
     """Emit C's cast to a signed integer; NaN and values out of range give the smallest integer.
 
-    The instruction on x86-64 has this result, and therefore NumPy has it, too.
+    The instruction on x86-64 gives the smallest integer in these cases, and therefore NumPy does,
+    too.
     """
     lowest = -(2.0 ** (bits - 1))
     low = ir.Constant(value.type, lowest)

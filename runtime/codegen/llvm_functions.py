@@ -10,18 +10,19 @@ an elementary function. An attribute of the declaration names the vector forms (
 function ABI), which vectorised loops call.
 
 `TargetContext` is Numba's code generation for the target; its libraries become object files and are
-not loaded. LLVM adds calls of functions for operations that a CPU lacks. Some of these functions do
-not exist, and calling one of them would jump to address 0. Hence the calls in machine code are
-checked before the code is loaded.
+not loaded. LLVM adds calls of functions for operations that a CPU lacks. Some functions that LLVM
+calls do not exist, and calling such a function would jump to address 0. Hence the calls in machine
+code are checked before the code is loaded.
 
 Some steps of recipes, such as lookups in registers, are vector instructions on some CPUs.
 `Arithmetic` computes each step by basic operations, with the same bits as the instruction. LLVM
-cannot turn scalar code into these instructions. So a recipe that is compiled for scalars calls a
-function for each such step. An attribute of the function names its vector forms by LLVM's vector
-function ABI. The forms are inlined into the loop after it was vectorised (`compile_source`).
+cannot turn scalar code into the vector instructions of steps. So a recipe that is compiled for
+scalars calls a function for each step that has a vector instruction. An attribute of the function
+names its vector forms by LLVM's vector function ABI. The forms are inlined into the loop after it
+was vectorised (`compile_source`).
 
-Short tables are stored in registers; AVX-512 and AVX2 look up the entries of all lanes at once. The
-other steps are instructions only of AVX-512.
+Short tables are stored in registers; AVX-512 and AVX2 look up the entries of all lanes at once.
+Steps that are no lookups are instructions only of AVX-512.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ checked kernel, each access is checked first (see `plan_ir.Kernel`).
 
 Some loads prefetch later elements, since the arithmetic of an elementary function is too long for
 the processor to start later loads early. LLVM does not vectorise a loop with a prefetch
-instruction. So a loaded number is passed through a function whose vector forms contain the
+instruction. So a loaded number is passed through a function whose vector forms contain the prefetch
 instruction. The forms are inlined after the loop is vectorised, like steps of recipes
 (`compile_source`).
 
@@ -63,8 +63,8 @@ POINTER = ir.IntType(8).as_pointer()
 def with_prefetch(builder: Any, value: Any, buffer: Any, index: Any, ahead: Any = None) -> Any:
     """Return a loaded float32 or float64, after a prefetch of a later element.
 
-    On targets that gain time by it, the load of a contiguous vector prefetches the cache line that
-    is `ahead` elements further, by default PREFETCH_BYTES bytes further.
+    On targets that gain time by prefetching, the load of a contiguous vector prefetches the cache
+    line that is `ahead` elements further, by default PREFETCH_BYTES bytes further.
     """
     module, size = builder.module, 4 if isinstance(value.type, ir.FloatType) else 8
     if not target_of(module).prefetches:

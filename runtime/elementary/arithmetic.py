@@ -171,9 +171,9 @@ class Arithmetic(ABC):
     def nearest_whole(self, x: Numeric, factor: float) -> tuple[Numeric, Numeric]:
         """Round x * factor to the nearest integer, and return it as a float and as an integer.
 
-        Both results are correct if the integer is below 2**21 (float32) or 2**50 (float64), and
-        undefined otherwise. The method adds 1.5 * 2**mantissa, so that the last bits of the sum are
-        the integer.
+        The float and the integer are correct if the integer is below 2**21 (float32) or 2**50
+        (float64), and undefined otherwise. The method adds 1.5 * 2**mantissa, so that the last bits
+        of the sum are the integer.
         """
         magic = 1.5 * 2.0**self.mantissa
         shifted = self.fma(x, factor, magic)
@@ -209,9 +209,9 @@ class Arithmetic(ABC):
     def within(self, x: Numeric, low: float, high: float) -> Numeric:
         """Return x, limited to bounds beyond which base**x is 0 or infinite; NaN remains NaN.
 
-        As basic operations, `reduced` and `scaled` accept only numbers of limited size. Their
-        vector instructions accept any number, so an arithmetic with these instructions does not
-        limit x.
+        As basic operations, `reduced` and `scaled` accept only numbers of limited size. The vector
+        instructions for `reduced` and `scaled` accept any number, so an arithmetic with these
+        instructions does not limit x.
         """
         return self.bounded(x, low, high)
 

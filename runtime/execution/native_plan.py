@@ -319,7 +319,7 @@ class NativeWriter:
     def _view(self, window: BoundWindow, writable: bool) -> NewArray | None:
         """The instruction that makes the view of a window; None if it reaches outside its buffer.
 
-        Python then raises the error.
+        For a window outside its buffer, Python raises the error.
         """
         known = window.is_known
         if known and not self._is_within(window):
@@ -356,8 +356,8 @@ class NativeWriter:
 class NativeContinuation:
     """A function that runs the steps after a count on the objects that exist before these steps.
 
-    When a count occurs first, its steps run in Python; when it occurs again, they get a native
-    call.
+    When a count occurs for the first time, the steps run in Python; when it occurs again, they get
+    a native call.
     """
 
     def __init__(

@@ -38,7 +38,9 @@ Runner = Callable[..., Any]
 IN_PYTHON: Final = 2
 """The number of calls of a body in Python before its native plan is written."""
 MAX_TABLES: Final = 4
-"""The largest number of native plans of one body; trips may differ in comparisons of lengths."""
+"""The largest number of native plans of one body, which has several if comparisons of lengths
+differ between trips.
+"""
 
 
 class RegionForm(StepForm):

@@ -332,7 +332,7 @@ def run_chunks(
             share the threads.
         chunk_size: The number of units per call, which is adjusted after each call. If None, chunks
             are not divided.
-        give_up: A function that ends running calls early. If it is given, one unit may take long,
+        give_up: A function that ends running calls early. With `give_up`, one unit may take long,
             so the main thread leaves the work to helpers and can handle signals.
 
     Raises:
@@ -406,7 +406,7 @@ def granted() -> int:
     """The number of threads that CPUs, control groups and environment allow.
 
     The first call that could use threads determines the number; after a fork it is determined
-    again. Of the environment variables, the first one that has a number is used.
+    again. If several environment variables limit threads, the first one that has a number is used.
     """
     affinity = getattr(os, "sched_getaffinity", None)
     cpus = len(affinity(0)) if affinity else os.cpu_count() or 1

@@ -316,8 +316,8 @@ def reused(array: Array, shape: Sequence[int], dtype: np.dtype[Any]) -> Array:
 def span(shape: Sequence[int], strides: Sequence[int], size: int = 1) -> tuple[int, int]:
     """The lowest offset of an element from the first element, and the highest end of an element.
 
-    Both numbers are in the unit of the strides; `size` is the size of an element in this unit. Both
-    are 0 if there are no elements.
+    The offset and the end are in the unit of the strides; `size` is the size of an element in this
+    unit. Both numbers are 0 if there are no elements.
     """
     if 0 in shape:
         return 0, 0

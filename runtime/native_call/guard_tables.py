@@ -126,8 +126,8 @@ def _guard_same(e: EntryBuilder, row: Row, value: Value, missed: str) -> None:
 def _guard_disjoint(e: EntryBuilder, row: Row, array: Value, missed: str) -> None:
     """Emit the check that the byte ranges of two arrays do not overlap.
 
-    Other records guard the layouts of both arrays. The row has the distances from an array's first
-    element to the bounds of its range.
+    The layouts of both arrays are guarded by other records. The row has the distances from an
+    array's first element to the bounds of its range.
     """
     other = e.word(e.vector, row["other"])
     one, two = e.load(array, fields.DATA), e.load(other, fields.DATA)
