@@ -185,7 +185,7 @@ def state_of(value: object) -> dict[str, object]:
     for name, place in _slots(type(value)):
         try:
             found[name] = place.__get__(value)
-        except AttributeError:  # not set
+        except AttributeError:  # The attribute is not set.
             continue
     return found | getattr(value, "__dict__", {})
 

@@ -151,7 +151,7 @@ class Gradient(Derivative):
         inputs: Sequence[Node],
         found: Mapping[Node, Node],
     ) -> Any:
-        """The gradient by one argument, with the containers and coordinates of the argument."""
+        """The gradient with respect to an argument, with its containers and coordinates."""
         every, structure = leaves_of(tree)
         made = []
         for leaf, node in zip(leaves, inputs, strict=True):

@@ -113,7 +113,7 @@ class WholeCalls:
     def _call(
         self, args: Sequence[Any], kwargs: Mapping[str, Any], strict: bool = False
     ) -> tuple[Callable[[], Any], str]:
-        """A function that runs one call, and the cause under which the call counts."""
+        """A function that runs one call, and the cause under which the call is counted."""
         split = None if strict else self.exits()
         if split is not None:
             return functools.partial(split.function, *args, **kwargs), EXITS

@@ -138,7 +138,7 @@ class _MarkedTrace:
         nodes: Sequence[Node],
         made_of: Callable[[Node, Any], Any] = gradient_array,
     ) -> tuple[Any, ...]:
-        """The gradients by all arguments, in the containers of the arguments.
+        """The gradients of all arguments, in the containers of the arguments.
 
         A leaf without floats has None in place of a gradient. `made_of` makes an array or tensor
         of a gradient and the leaf.
@@ -210,10 +210,10 @@ class Pullback(Derivative):
 
 
 class GradientOfSum(Derivative):
-    """The gradients by all arguments of the sum of all results."""
+    """The gradients of the sum of all results with respect to all arguments."""
 
     def follow(self, call: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """The gradients by all arguments, in the same containers."""
+        """The gradients with respect to all arguments, in the same containers."""
         followed = _MarkedTrace(call, name_of(self.function), args)
         results = [leaf.node for leaf in followed.results()[0] if has_floats(leaf)]
         ones = [Scalar(node.dtype, node.dtype.type(1), False) for node in results]

@@ -139,7 +139,7 @@ class Suites:
 
         Args:
             statements: The body of the loop.
-            at: The name of the variable with the number of the exit.
+            at: The name of the variable that holds the number of the exit.
             inside: A function that rewrites statements that contain no exit of this loop.
         """
         return self._resumed(statements, at, inside, 0)

@@ -277,7 +277,7 @@ class PatternHooks:
         """
         if not isinstance(kind, type):
             match value:
-                case kind():  # raises
+                case kind():  # This raises an error.
                     pass
         if not self._hooks.call(isinstance, value, kind):
             return None

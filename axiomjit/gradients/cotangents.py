@@ -62,11 +62,12 @@ class Place(Record):
 
 
 class Cotangent(Record):
-    """The derivative by a node; an element counts if some mask in `within` is true at it.
+    """The derivative of a result with respect to a node, at the elements that count.
 
-    If `within` is None, all elements count. If `exact` is true, elements that do not count are
-    zero; otherwise elements that do not count are undefined. If there is a `place`, `value` is the
-    cotangent of that part of the node, and the cotangent of the other elements is zero.
+    An element counts if some mask in `within` is true at it; if `within` is None, all count. If
+    `exact` is true, elements that do not count are zero; otherwise elements that do not count are
+    undefined. If there is a `place`, `value` is the cotangent of that part of the node, and the
+    cotangent of the other elements is zero.
     """
 
     value: Node

@@ -266,8 +266,8 @@ def _from_the_end(partials: Sequence[Sequence[Node]], given: Sequence[Node], d: 
     """The cotangents of the states of a scan along the last dimension, which is dimension d.
 
     Args:
-        partials: For each value of a state, its partial derivatives by the values of the previous
-            state, at each point.
+        partials: For each value of a state, its partial derivatives with respect to the values of
+            the previous state, at each point.
         given: The contributions to the cotangents of the states from outside the scan.
         d: The dimension of the scan.
     """
@@ -509,9 +509,9 @@ def _is_square(node: Node) -> bool:
 def of_log_sum_exp(op: Op, g: Cotangent) -> tuple[Node, Cotangent] | None:
     """The operand x of log(sum(exp(x - s))) + s, and its cotangent; None for other operations.
 
-    The value does not depend on s, so the derivative by s is zero. The derivative by x is exp(x -
-    result). If the result is -inf, the derivative is 0; if the result is inf, the infinite elements
-    get equal shares.
+    The value does not depend on s, so the derivative with respect to s is zero. The derivative with
+    respect to x is exp(x - result). If the result is -inf, the derivative is 0; if the result is
+    inf, the infinite elements get equal shares.
     """
     found = _log_sum_exp(op)
     if found is None:

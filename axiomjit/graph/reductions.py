@@ -466,7 +466,7 @@ def positions_along(shape: tuple[Dim, ...], axes: Sequence[int]) -> Node:
 def choose_position(extreme: UfuncFold, node: Node, axes: Sequence[int]) -> Node:
     """The position of the first largest or smallest element along dimensions, or of the first NaN.
 
-    The dimensions are counted as one, in the order listed.
+    The dimensions count as one dimension in C order, so the index of the last one changes fastest.
 
     Raises:
         GraphValueError: a dimension has no elements.

@@ -97,7 +97,7 @@ class State:
             self.arguments, self.line = parent.arguments, parent.line
 
     def leaf(self, facts: Facts) -> State:
-        """The state after a new leaf, whose value number is `numbers` of this state."""
+        """The state after a new leaf; the leaf's number is the count `numbers` of this state."""
         found = self.known(facts)
         if found is None:
             made = State(self)

@@ -190,12 +190,12 @@ def is_number_of_trip(length: Dim) -> bool:
 
 
 def least(left: Dim, right: Dim) -> Dim:
-    """The smaller length; a symbolic minimum if no single order is known for all trips."""
+    """The smaller length; a symbolic minimum if the trip may decide which length is smaller."""
     return smaller(left, right) if is_open(left, right) else left if left <= right else right
 
 
 def largest(left: Dim, right: Dim) -> Dim:
-    """The larger length; a symbolic maximum if no single order is known for all trips."""
+    """The larger length; a symbolic maximum if the trip may decide which length is larger."""
     return larger(left, right) if is_open(left, right) else right if left <= right else left
 
 

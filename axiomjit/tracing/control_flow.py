@@ -241,7 +241,7 @@ def count_trips(start: Dim, stop: Dim, step: Dim) -> tuple[Dim, bool]:
 
 
 class _Carrying:
-    """A region while it is made: its carried storages, and slots for numbers and new arrays."""
+    """A region that is being traced: its carried storages, and slots for numbers and new arrays."""
 
     def __init__(self, following: Following, scope: Scope, carried: Sequence[Any]) -> None:
         self.following, self.scope, self.carried = following, scope, tuple(carried)
@@ -365,7 +365,7 @@ class _Carrying:
         return found
 
     def status(self, checked: bool) -> Input | None:
-        """The placeholder of the truth value that says if all checks hold; None without checks."""
+        """The placeholder of the truth value of all checks together; None if nothing is checked."""
         place = self.first + len(self.slots)
         return Input(BOOL, place, (), False, Token()) if checked else None
 
@@ -437,7 +437,7 @@ class _Carrying:
 
 
 class _Loop(_Carrying):
-    """A loop while it is made."""
+    """A loop that is being traced."""
 
     def __init__(
         self,
@@ -588,7 +588,7 @@ class _Loop(_Carrying):
 
 
 class _Branch(_Carrying):
-    """A branch while it is made."""
+    """A branch that is being traced."""
 
     def __init__(
         self,

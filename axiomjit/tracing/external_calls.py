@@ -378,7 +378,7 @@ def _represented(
 def bound_call(
     function: Function, name: str, args: Sequence[Any], kwargs: dict[str, Any]
 ) -> tuple[ExternalCall, list[Node]]:
-    """The call with placeholders for arrays, and the arrays."""
+    """The call, with placeholders in place of its arrays, and the nodes of these arrays."""
     given, structure = flatten_tree((tuple(args), kwargs))
     leaves: list[object] = []
     operands: list[Node] = []

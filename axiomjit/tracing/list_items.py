@@ -79,7 +79,8 @@ class ListItems(Several):
             places: The places in order.
             kind: The type of the items.
             source: The loop that has appended them.
-            pythons: For mixed numbers, an array of bools that is True for Python's numbers.
+            pythons: For numbers of Python and NumPy, an array that is True where the number is
+                Python's.
             filled: The mask, or None if all places are filled.
         """
         self.places, self.kind, self.source, self.filled = places, kind, source, filled
@@ -103,7 +104,7 @@ class ListItems(Several):
 
     @property
     def pythons(self) -> Any:
-        """For mixed numbers, an array of bools that is True for Python's numbers."""
+        """For numbers of Python and NumPy, an array that is True where the number is Python's."""
         if self._pythons is None or self.filled is None:
             return self._pythons
         return self._pythons[self.filled]

@@ -56,7 +56,7 @@ class TracedStorage(VersionedStorage):
         return self.version is not self.root
 
     def relate(self, other: TracedStorage) -> None:
-        """Record that the other storage may be the same memory in NumPy."""
+        """Record that this storage and the other one may be the same memory in NumPy."""
         self._maybe_same.append(other)
         other._maybe_same.append(self)
 

@@ -52,8 +52,7 @@ STORE_AND_LOAD_COST: Final = 2
 order.
 """
 MAX_SELECTIONS: Final = 8
-"""The largest number of reads of a join that is not stored; each read splits the loops around
-it.
+"""The most reads of a join that is not stored; each read splits the loops around the read.
 """
 MAX_PARTS: Final = 16
 """The largest number of parts of joins in a kernel; compile time grows faster than the number."""

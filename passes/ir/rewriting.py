@@ -433,7 +433,7 @@ class PlainWalk(Record):
 
     @property
     def reads(self) -> tuple[Load, ...]:
-        """The loads in the body, without reads of positions."""
+        """The loads in the body, except the loads of positions."""
         loads = (s for s in self.body if isinstance(s, Load))
         return tuple(s for s in loads if s.buffer is not POSITIONS)
 

@@ -374,7 +374,7 @@ class _Accesses:
 
 
 class _PlainHost:
-    """A nest of map loops that nests with the same loops can join, as `_join` would join them.
+    """A nest of map loops that is joined with nests that have the same loops, as by `_join`.
 
     Only the statements of the new nest are renamed and compared; tables hold the earlier
     statements.

@@ -95,7 +95,7 @@ class _Proving:
         self.cells: list[Storage] = []
 
     def nest(self, nest: Nest) -> Nest:
-        """The nest with two versions of loops over positions, or with loops that end at a check."""
+        """The nest, with two versions of loops over positions or loops that end at a check."""
         self.cells = []
         body = self.body(nest.body)
         if body == nest.body:

@@ -443,7 +443,7 @@ def _log_limits(builder: Any, x: Any, result: Any) -> Any:
 
 
 class Instruction(NamedTuple):
-    """A vector instruction that computes a step."""
+    """A vector instruction that computes a step of a function."""
 
     emission: Callable[..., Any]
     """A function of a builder and vectors of at most `size` bytes that emits the instruction."""

@@ -331,7 +331,7 @@ class Guards:
         return None
 
     def attribute(self, source: int, whole: object, name: str, known: Known = None) -> int | None:
-        """The number of an instance's own attribute; None if native code cannot read it."""
+        """The number under which rows read an instance's own attribute; None if they cannot."""
         kind = type(whole)
         place = attribute_place(kind, name)
         if place is None or not self.unchanged(kind):
@@ -348,12 +348,12 @@ class Guards:
         return self._read("inline", source, known, kind, *words, interned)
 
     def contents(self, source: int, known: Known = None) -> int | None:
-        """The number of the value in a cell; None if native code cannot read the value."""
+        """The number under which rows read the value in a cell; None if they cannot."""
         refused = outside_refusal()
         return None if refused else self._read("word", source, known, CellType, CONTENTS)
 
     def function_part(self, source: int, name: str, known: Known = None) -> int | None:
-        """The number of a part of a function, such as its code; None if it cannot be read."""
+        """The number under which rows read a part of a function; None if they cannot read it."""
         if outside_refusal() or name not in FUNCTION_PARTS:
             return None
         known = () if known == (None,) else known
