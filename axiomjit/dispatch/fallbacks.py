@@ -181,7 +181,8 @@ def run_untraceable(
         errors: A list with the error that the trace raised. The error is removed from the list,
             since a frame that holds it would be in a reference cycle.
         strict: True if NumPy may not run the function.
-        changes: True if the function changes something outside; with `strict` it is then not run.
+        changes: True if the function changes an object outside it; then NumPy does not run it if
+            `strict`.
 
     Raises:
         AxiomError: the reason, if `strict` is true or NumPy raises an error of the same kind.

@@ -109,7 +109,9 @@ class Expressions:
         self._temporaries = 0
         self._locals: set[str] = set()
         self.noted: set[str] = set()
-        """The names with truths, which the present outermost loop binds only in some trips."""
+        """The names for which hooks note whether they are bound, since the outermost loop that is
+        rewritten now binds them only in some trips.
+        """
         self._events = 0
         """The number of hooks, `:=` and `yield` so far; hooks that only read names do not count."""
         self._loads: dict[tuple[str, int], ast.Name] = {}
@@ -158,7 +160,7 @@ class Expressions:
 
     @property
     def loose(self) -> set[str]:
-        """The names that may stay without a value in a loop without an error."""
+        """The names for which it is no error if they have no value after a loop."""
         return self._locals | self.noted
 
     def local(self, at: Any) -> str:

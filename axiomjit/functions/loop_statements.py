@@ -191,7 +191,7 @@ def _noted(rewriter: Rewriter, node: Any) -> tuple[list[ast.stmt], ...]:
     inside = reads(*node.body, getattr(node, "test", ast.Pass()))
     surely = uses(node.body)
     names = set() if surely.ends else bound_names(node.body) - inside - surely.bound
-    rewriter.noted = set()  # those of earlier loops
+    rewriter.noted = set()  # Names of earlier loops are dropped.
     return noted(rewriter, node, sorted(names & _live(rewriter, node) - rewriter.loose))
 
 

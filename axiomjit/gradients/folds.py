@@ -149,7 +149,7 @@ def _times_behind(factors: Node, values: Node) -> Node:
 
 @lru_cache
 def scaling_fold(dtype: DType, kept: DType) -> StateFold:
-    """The fold of (factor, value) pairs to the factors' product and the last value, scaled.
+    """The fold of pairs (factor, value) to the product of the factors and the scaled last value.
 
     The last value is multiplied by all earlier factors.
 

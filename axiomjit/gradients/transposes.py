@@ -189,7 +189,7 @@ def _orders(index: IndexMap, extents: Shape) -> list[list[int]]:
 
 
 def arranged(value: Node, index: IndexMap, extents: Shape, shape: Shape) -> Node:
-    """Values at the points of a plain map as an array of the operand's shape, with zeros elsewhere.
+    """An array of the operand's shape: the values at the points of a plain map, zeros elsewhere.
 
     The dimensions of `value` are the iterators of the map, in the order of `_orders`.
     """

@@ -116,7 +116,7 @@ def written_versions(node: Op) -> tuple[Written, ...]:
 
 
 def after_region(node: Written) -> Written:
-    """The version after a region, with the region's present operand as the old version."""
+    """The version after a region, in which the present operand of the region is the old version."""
     region = node.operands[1]
     return node.replace(operands=(region.children[node.place], region))
 

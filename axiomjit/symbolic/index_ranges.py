@@ -379,7 +379,7 @@ def _renamed(access: Access, index: Symbol, suffix: str) -> tuple[Access, Symbol
 
 
 def _substituted(access: Access, names: Mapping[Symbol, Dim]) -> Access:
-    """The access with other terms in place of indices."""
+    """The access in which the terms in `names` replace indices."""
     place = access.place
     if place is not None:
         place = tuple(substitute(position, names) for position in place)

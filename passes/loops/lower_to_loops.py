@@ -217,7 +217,7 @@ class _Emitter:
         return self.read(definition.operands[0], (*place, *at), body)
 
     def positions(self, definition: Definition, place: IndexMap, body: list[Stmt]) -> IndexMap:
-        """Index functions with the values of all operands except the first one."""
+        """The values of all operands except the first one, each as an index function."""
         count = len(definition.extents) - definition.rank
         operands = definition.operands[1:] if count else ()
         return tuple(_value(self.read(operand, place, body)) for operand in operands)

@@ -555,7 +555,7 @@ def with_forms(
 
 
 def lookup(table: Sequence[float], size: int) -> Instruction:
-    """Return the instruction that looks up an index, which it takes from its operand's lowest bits.
+    """Return the instruction that looks up the value at the index in its operand's lowest bits.
 
     `size` is the length of the vectors in bytes.
     """

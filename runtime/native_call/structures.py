@@ -341,7 +341,7 @@ def _class_attribute(kind: type, name: str) -> Any:
 
 
 def place_of_key(whole: dict[Any, Any], key: str) -> tuple[str, int]:
-    """The dict's own object for a key, and its place among the keys, -1 if unknown.
+    """The dict's own object for a key, and the place of the key in the dict, -1 if unknown.
 
     Places are known only in dicts whose keys are all strings.
     """
