@@ -18,8 +18,8 @@ operand's type, and either its name as an argument or the user's line that made 
 | │   └── UnsupportedError            a NumPy function or option without a rule
 | │       └── UnsupportedAttributeError (AttributeError)
 | ├── CompileError (RuntimeError)     Numba or LLVM refused generated source
-| ├── DataFileError (ValueError)      a data file unusable for `axiomjit demo`
-| ├── BenchError (ValueError)         a case, peer or result file unusable for the benchmark
+| ├── DataFileError (ValueError)      a data file that `axiomjit demo` cannot use
+| ├── BenchError (ValueError)         a case, peer or result file that the benchmark cannot use
 | ├── BoundsError (AssertionError)    an access beyond a buffer: a defect of axiomjit
 | └── VerifyError (AssertionError)    a pass broke an invariant: a defect of axiomjit
 """
@@ -164,11 +164,11 @@ class CompileError(AxiomError, RuntimeError):
 
 
 class DataFileError(AxiomError, ValueError):
-    """A data file unusable for `axiomjit demo`."""
+    """A data file that `axiomjit demo` cannot use."""
 
 
 class BenchError(AxiomError, ValueError):
-    """A case, a peer, an option or a result file unusable for the benchmark."""
+    """A case, a peer, an option or a result file that the benchmark cannot use."""
 
 
 class BoundsError(AxiomError, AssertionError):

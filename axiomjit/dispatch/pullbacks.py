@@ -388,7 +388,7 @@ def jvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any])
 
 
 class Jacobian(Derivative):
-    """The derivatives of each element of the results by each element of selected arguments."""
+    """The derivatives of all result elements with respect to all elements of selected arguments."""
 
     def __init__(self, function: Call, argnums: int | tuple[int, ...], mode: str) -> None:
         """Take the function, the positions of the arguments, and the mode."""
@@ -438,7 +438,7 @@ class Jacobian(Derivative):
 
 
 def _jacobian_array(node: Node, result: Any, argument: Any) -> Any:
-    """The derivatives of a result by an argument, as an array or a tensor.
+    """The derivatives of a result with respect to an argument, as an array or a tensor.
 
     A tensor has the axes of the result, then the dual axes of the argument, so that `dot` contracts
     the dual axes with the axes of a change of the argument (ngraph axes, "Dot operation").

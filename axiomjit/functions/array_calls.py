@@ -131,7 +131,7 @@ class KnownArrays:
         self._lines.clear()
 
     def want_traced(self, array: Any) -> None:
-        """End the trace if it is known at which line the array that gets traced values was made.
+        """End the trace if the line is known that made an array into which traced values go.
 
         Raises:
             TraceAgain: in the next trace, the arrays of this line are traced arrays.

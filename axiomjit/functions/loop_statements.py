@@ -171,7 +171,9 @@ def _with_returns(rewriter: Rewriter, node: Any) -> list[ast.stmt]:
 
 
 def _jumps_removed(rewriter: Rewriter, node: Any) -> tuple[list[ast.stmt], str]:
-    """Remove the jumps of a loop; return statements before it, and its ending truth value or ""."""
+    """Remove a loop's jumps; return statements before it, and the name that `break` sets to
+    True.
+    """
     if not has_jump(node.body):
         return [], ""
     left = rewriter.local(node) if has_break(node.body) else ""

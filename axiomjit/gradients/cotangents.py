@@ -1,4 +1,4 @@
-"""Cotangents: derivatives of results by a node, with masks of the elements that are defined.
+"""Cotangents: derivatives with respect to nodes, with masks of the elements that are defined.
 
 A cotangent keeps the condition of a `where`, mask or padding until the cotangent is summed. Until
 the cotangent is summed, a factor that is infinite or NaN where the condition is false has no

@@ -125,7 +125,7 @@ def _spread(
         x: The folded elements.
         rank: The number of dimensions that are not folded.
         reduced: The fold of the last dimension.
-        factor: The derivative of that fold by each element.
+        factor: The derivative of that fold with respect to each element.
     """
     last = len(x.shape) - 1
     if last > rank:
@@ -434,7 +434,7 @@ def _at_last(value: Node, shape: tuple[Any, ...]) -> Node:
 def _partials(
     fold: StateFold, parts: Sequence[int], given: Sequence[Node], derive: Derive
 ) -> tuple[list[list[Node]], list[list[Node]]]:
-    """The derivatives of a state's values by the previous state, and by the element's values."""
+    """The derivatives of a state's values with respect to the previous state and the element."""
     count = len(fold.parts)
     inputs = [Input(fold.parts[k % count], k, ()) for k in range(2 * count)]
     asked = [*(inputs[k] for k in parts), *(inputs[count + k] for k in parts)]

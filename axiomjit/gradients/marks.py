@@ -19,7 +19,7 @@ _numbers: Final = itertools.count(1)
 
 
 class Marked(Op):
-    """A copy of a value by which gradients are taken; its number distinguishes equal copies.
+    """A copy of a value whose gradient is taken; the number of the copy distinguishes equal copies.
 
     Writes into the copy do not change an argument, and uses of the original value do not contribute
     to the gradient.

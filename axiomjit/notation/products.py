@@ -70,7 +70,8 @@ def written_values(core: Node, to: Projections, empty: Node, fold: Fold) -> Node
         core: The values to write.
         to: The projections of the operation.
         empty: The value of result elements to which nothing is written.
-        fold: Reduces, along dimensions, values that are written to the same element.
+        fold: A function that reduces, along dimensions, the values that are written to the same
+            element.
     """
     merged = [d for d in range(len(to.shape)) if _is_merged(to, d)]
     if merged:

@@ -422,7 +422,8 @@ class _Classifying:
         """Refuse a view whose map reaches beyond the end of a dimension, into the next row.
 
         Raises:
-            GraphValueError: the map of a view reaches into the next row, as a reshape does.
+            GraphValueError: the map of a view reaches into the next row, as the map of a reshape
+                does.
         """
         if op.conditions or op.primitive is JOIN or isinstance(op, Update) or not is_view(op):
             return

@@ -346,7 +346,7 @@ def _candidates(known: Mapping[Dim, Samples]) -> Iterator[tuple[Dim, Samples]]:
 
 
 def _line(cases: Samples, values: Samples) -> tuple[int, int] | None:
-    """The factor and offset of the line through all pairs (value, case); None without a line."""
+    """The factor and offset of the line through all pairs (value, case); None if there is none."""
     pairs = list(zip(values, cases, strict=True))
     (low, first), (high, last) = min(pairs), max(pairs)
     if low == high or (last - first) % (high - low):

@@ -185,7 +185,7 @@ class RegionBody:
             self.check(elementwise(PRIMITIVES["less"], size_, _LARGEST))
 
     def _stays_mixed(self, operands: Sequence[object], made: Node) -> bool:
-        """True if a result is a Python number in each trip with Python numbers as operands."""
+        """True if a result is a Python number in each trip whose operands are Python numbers."""
         nodes = [one for one in operands if isinstance(one, Node)]
         others = [one for one in nodes if one not in self.mixed]
         if len(others) == len(nodes) or not all(one.weak for one in others):

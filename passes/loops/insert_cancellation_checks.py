@@ -109,7 +109,7 @@ def _inside(loop: For) -> For:
 
 
 def _polling(stmt: Stmt) -> Stmt:
-    """A statement in which a long loop polls, or the loops inside it if one iteration is long."""
+    """The statement, in which long loops poll; if an iteration is long, the inner loops poll."""
     if not isinstance(stmt, For):
         return stmt
     step = _work(stmt.body)
