@@ -480,7 +480,7 @@ def _by_rows(followed: _MarkedTrace, leaf: Tracer) -> list[Node]:
 
 
 def _by_columns(followed: _MarkedTrace, leaf: Tracer) -> list[Node]:
-    """The Jacobians of a result, by one tangent for each element of the arguments."""
+    """The Jacobians of a result, computed from one tangent for each element of the arguments."""
     made = []
     for k, one in enumerate(followed.nodes):
         unknown = [marked(zeros(node.dtype, node.shape)) for node in followed.nodes]
@@ -514,7 +514,8 @@ def jacobian(
 
     Args:
         fn: A function of arrays that returns arrays, compiled or not.
-        argnums: The positions of the arguments to differentiate by: an int, or a sequence.
+        argnums: The positions of the arguments to differentiate with respect to: an int or a
+            sequence.
         mode: "reverse" computes a pullback per element of the result, "forward" a tangent per
             element of the argument; "auto" selects the mode that computes fewer.
 

@@ -175,9 +175,7 @@ class Liveness:
 
     @contextmanager
     def caught(self, *parts: ast.AST) -> Iterator[None]:
-        """A context in which a block is rewritten that an error may leave; `parts` may run after
-        it.
-        """
+        """A context for rewriting a block that an error may leave; `parts` may run after it."""
         self._behind.append(Uses(frozenset(reads(*parts)), frozenset()))
         self._uncertain += 1
         yield

@@ -171,9 +171,7 @@ def _with_returns(rewriter: Rewriter, node: Any) -> list[ast.stmt]:
 
 
 def _jumps_removed(rewriter: Rewriter, node: Any) -> tuple[list[ast.stmt], str]:
-    """Remove a loop's jumps; return statements before it, and the name that `break` sets to
-    True.
-    """
+    """Remove a loop's jumps; return statements before it, and the name that `break` sets or ""."""
     if not has_jump(node.body):
         return [], ""
     left = rewriter.local(node) if has_break(node.body) else ""

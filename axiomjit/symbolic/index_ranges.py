@@ -134,7 +134,7 @@ class IndexRanges(Record):
 
 @contextmanager
 def within_body(scope: Scope, index: Symbol | None, trips: Dim | None) -> Iterator[None]:
-    """A block that compares lengths as a loop's body does: for all trips of the given index."""
+    """A context in which lengths are compared as in a loop's body: for all trips of the index."""
     before = scope.indices
     ranges = before if isinstance(before, IndexRanges) else IndexRanges()
     if index is not None and trips is not None:

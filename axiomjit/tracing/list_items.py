@@ -73,15 +73,15 @@ class ListItems(Several):
         pythons: Any = None,
         filled: Any = None,
     ) -> None:
-        """Take a traced array of the places.
+        """Store a traced array with one place for each item that the loop may append.
 
         Args:
-            places: The places in order.
+            places: The array of the places, in the order of the list.
             kind: The type of the items.
             source: The loop that has appended them.
             pythons: For numbers of Python and NumPy, an array that is True where the number is
                 Python's.
-            filled: The mask, or None if all places are filled.
+            filled: The mask of the places that hold an item; None if all places do.
         """
         self.places, self.kind, self.source, self.filled = places, kind, source, filled
         self._pythons, self._array = pythons, places if filled is None else None
