@@ -72,7 +72,7 @@ def _may_follow(decisions: Decisions, tried: Decisions, known: Mapping[Symbol, i
 
 
 class Found(Record):
-    """A plan for a call, the values of its outside sources, and the call with outside inputs.
+    """A plan for a call, the values of the plan's sources, and the call with inputs from outside.
 
     `plain` are the arguments and inputs after conversion for the program, if known.
     """

@@ -87,7 +87,9 @@ class RegionBody:
         self.mixed: set[Node] = set() if outer is None else outer.mixed
         """Numbers that may be Python's, though their types are NumPy's."""
         self.ends_call = False
-        """True if a check that the body always reaches never holds, as after `raise`."""
+        """True if the body always reaches a check that never holds, such as the check of a
+        `raise`.
+        """
         self.has_conditional = False
         """True if a loop inside the body ends only by its condition."""
         self.failing: list[object] = []

@@ -27,7 +27,8 @@ def serial_length(
         value: The length to write.
         index: Returns the name of an iterator in the source; None for the index of a loop outside
             the kernel.
-        word: Returns the name of the word of a length, or its literal.
+        word: Returns the text of a factor: the name of the word of a length, or the literal of an
+            int.
     """
     symbol = symbol_of(value)
     if value.constant is not None:
