@@ -5,8 +5,8 @@ the dimensions that the iterator walks with step 1. The class of an axis is `map
 operation also reads elements nearby. The class of an axis that is folded is `reduce`, or `contract`
 if the fold has several operands with this axis. The class of a running fold is `scan`. The results
 of folds and scans are cuts: later operations read a cut from other tasks. Slices that leave out
-blocks, and joins of different cut dimensions, are cuts, too. Any other operation needs the axis in
-one block.
+blocks, and joins of different cut dimensions, are cuts, too. An operation that has none of these
+classes needs the axis in one block.
 """
 
 from __future__ import annotations
@@ -103,8 +103,8 @@ def classify_axes(graph: Graph, arguments: Arguments, values: Values) -> Classif
         values: The values of the symbols of the graph.
 
     Raises:
-        GraphValueError: an operation needs an axis in one block that has several, or its operands
-            have different blocks.
+        GraphValueError: an operation needs in one block an axis that has several blocks, or its
+            operands have different blocks.
         GraphTypeError: no stage can run an operation.
     """
     found = _Classifying(arguments, values, _unknown_in(graph, arguments))
@@ -348,7 +348,7 @@ class _Classifying:
         self._note(made, iterators[:-1], level)
 
     def _store_costly(self, op: Op) -> None:
-        """Turn costly operands without blocks into cuts, so that not each block computes them."""
+        """Turn costly operands without blocks into cuts, so that only one task computes them."""
         for child in op.operands:
             if not any(self._places[child]) and self._heavy[child]:
                 self._cuts.setdefault(child, STORED)
@@ -422,7 +422,8 @@ class _Classifying:
         """Refuse a view whose map reaches beyond the end of a dimension, into the next row.
 
         Raises:
-            GraphValueError: the map of a view reaches into the next row, as a reshape does.
+            GraphValueError: the map of a view reaches into the next row, as the map of a reshape
+                does.
         """
         if op.conditions or op.primitive is JOIN or isinstance(op, Update) or not is_view(op):
             return
@@ -533,7 +534,7 @@ class _Classifying:
             self._cuts.setdefault(node, STORED)
 
     def _must_concatenate(self, op: Op) -> bool:
-        """True if the parts of a join lie in different cut dimensions, or in one but far apart."""
+        """True if the parts of a join are in different cut dimensions, or far apart in one."""
         k = self._joined(op)
         found: list[tuple[Partition, int]] = []
         for child, index in zip(op.operands, op.maps, strict=True):

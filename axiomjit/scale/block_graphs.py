@@ -358,7 +358,7 @@ class _Building:
     def _number(self, length: Dim) -> Node:
         """A position of the block as an input of the graph; a constant position is no input.
 
-        Blocks that differ only in such positions share one plan.
+        Blocks that differ only in positions that are inputs share one plan.
         """
         if length.symbols.isdisjoint(self._ends):
             return LengthNode(INT, length)

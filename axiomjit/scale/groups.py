@@ -1,8 +1,9 @@
 """Folds of groups of labelled elements: a block has the states of all groups.
 
-In graphs over entire arrays these folds are scatters, which combine each element with the state of
-its group, or scans of the elements sorted by label. Along an axis in blocks both become one
-operation, a fold by `GroupsFold`, whose result has a dimension of groups that no operand has.
+In graphs over entire arrays, folds of groups are scatters, which combine each element with the
+state of its group, or scans of the elements sorted by label. Along an axis in blocks, such scatters
+and scans become one operation, a fold by `GroupsFold`, whose result has a dimension of groups that
+no operand has.
 """
 
 from __future__ import annotations
@@ -95,7 +96,7 @@ class GroupsFold(FoldRule):
 
 
 def _groups_fold(each: FoldRule, at: int, order: LibraryOperation | None = None) -> GroupsFold:
-    """The fold of groups; only as a scan of sorted elements it has no state without elements."""
+    """The fold of groups; with `order`, a fold of no elements has no state."""
     given = f"{each} of groups", True, order is None, ALL, each.commutative, each, at, order
     return GroupsFold(*given)
 
