@@ -234,7 +234,8 @@ class _Block:
             size += array.nbytes if mine else 0
             reach = max([reach, *(max(0, -one.low) + max(0, one.high) for one in mine)])
         step = max(2, HALOS_PER_STRIP * reach, STRIP_BYTES * length // max(size, 1))
-        starts = list(range(0, max(length - 1, 1), step))  # a strip of one element is not cut
+        # the last strip has half of a step or more, so it is not one element or a halo alone
+        starts = list(range(0, max(length - step // 2, 1), step))
         begin = first if first != -FAR else 0 if last == FAR else last - length
         found: list[Ranges] = []
         for start, end in zip(starts, [*starts[1:], length], strict=True):
