@@ -476,7 +476,7 @@ class EdgesOf:
         faces = []
         for d, (low, high) in enumerate(self.depths):
             ends = slice(0, high), slice(block.shape[d] - low, None)
-            front, back = (block[(*[slice(None)] * d, end)].copy() for end in ends)
+            front, back = (np.array(block[(*[slice(None)] * d, end)]) for end in ends)
             faces.append((front, back))
         found = np.empty((1,) * block.ndim, object)
         found[(0,) * block.ndim] = Edges(tuple(faces))
