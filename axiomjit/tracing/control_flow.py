@@ -1,11 +1,11 @@
-"""Loops and branches of a traced function as regions: each body is followed, not run.
+"""Loops and branches of a traced function as regions: each body is traced, not run.
 
 A body is called with placeholders for the carried values, until the types of these values and the
-set of written storages no longer change. A loop that cannot be followed raises `RegionRefused`.
-In this case nothing has been recorded, and the caller follows the loop trip by trip.
+set of written storages no longer change. A loop that cannot be traced so raises `RegionRefused`. If
+a loop is refused, nothing has been recorded, and the caller traces the loop trip by trip.
 
-A `break` sets a carried truth that `condition` tests. The statements after a `continue` or an early
-`return` become a branch on such a truth.
+A `break` sets a carried truth value that `condition` tests. The statements after a `continue` or an
+early `return` become a branch on a carried truth value.
 """
 
 from __future__ import annotations
@@ -53,6 +53,7 @@ from axiomjit.tracing.region_bodies import (
     joined,
     kind_of,
     or_zeros,
+    refuse_carried,
     replaced,
     stored_as,
 )
@@ -82,17 +83,17 @@ def trace_loop(
     may_be_unbound: Collection[int] = (),
     most_elements: float = math.inf,
 ) -> tuple[Any, ...]:
-    """Follow a loop; return its last index and the carried values after it.
+    """Trace a loop; return its last index and the carried values after it.
 
     Args:
         trips: The start, stop and step of a range, as integers or symbolic integers; None for
             `while`.
         body: `body(index, *carried)` returns the carried values after a trip.
-        carried: Traced arrays and numbers, numbers, `UNBOUND`. Any other object must come back
-            unchanged.
-        condition: `condition(*carried)` is asked before each trip; a false truth ends the loop.
-        asks: The condition that is asked between the trips that are traced as one body, if names of
-            arrays are swapped.
+        carried: Traced arrays and numbers, numbers, `UNBOUND`. Objects of other types must come
+            back unchanged.
+        condition: `condition(*carried)` is evaluated before each trip; a false one ends the loop.
+        asks: The condition that is evaluated between the trips that are traced as one body, if
+            names of arrays are swapped.
         begins: True if the condition holds before the first trip; None to raise `TripNeeded` if the
             types of numbers depend on it.
         may_be_unbound: The places of carried values that are zeros if no trip sets them.
@@ -162,10 +163,10 @@ def trace_cond(
     carried: Sequence[Any],
     may_be_unbound: Collection[int] = (),
 ) -> tuple[Any, ...]:
-    """Follow both sides of a branch; return the carried values after it.
+    """Trace both sides of a branch; return the carried values after it.
 
     Args:
-        truth: A traced number, or a known truth, which chooses its side at once.
+        truth: A traced number, or a known truth value, which selects its side at once.
         then: `then(*carried)` returns the carried values after this side.
         otherwise: `otherwise(*carried)` returns the carried values after the other side.
         carried: The carried values, as for `trace_loop`.
@@ -190,7 +191,7 @@ def undone_if_refused() -> Iterator[tuple[Following, Scope]]:
     """The current trace; an error in the block removes all that the block has recorded.
 
     Raises:
-        RegionRefused: the region cannot be followed; other errors of the block become this error.
+        RegionRefused: the region cannot be traced; other errors of the block become this error.
     """
     following = current()
     if following is None:
@@ -226,7 +227,7 @@ def _whole(value: Any) -> Dim:
 
 
 class _Carrying:
-    """A region while it is made: its carried storages, and slots for numbers and new arrays."""
+    """A region that is being traced: its carried storages, and slots for numbers and new arrays."""
 
     def __init__(self, following: Following, scope: Scope, carried: Sequence[Any]) -> None:
         self.following, self.scope, self.carried = following, scope, tuple(carried)
@@ -277,7 +278,7 @@ class _Carrying:
             self.following.region.mixed.add(node)
 
     def kept(self, values: Sequence[Any], made: Any) -> tuple[tuple[Any, ...], frozenset[int]]:
-        """The values that a body returned, and the slots that have other values in `values`."""
+        """The values that a body returned, and the slots whose values in `values` are others."""
         found = tuple(made)
         if len(found) != len(self.carried):
             raise RegionRefused(
@@ -308,7 +309,7 @@ class _Carrying:
         value = one.returned[slot]
         found = kind_of(value)
         if found is None:
-            raise self.refused(value)
+            refuse_carried(self.following, value)
         if found.is_array:
             memory = value.storage
             fresh = one.region.owns(memory) and memory not in self.memories.values()
@@ -322,17 +323,8 @@ class _Carrying:
         is_mixed = issubclass(type(value), Tracer) and value.node in one.region.mixed
         return found.replace(is_mixed=True) if is_mixed else found
 
-    def refused(self, value: Any) -> RegionRefused:
-        """The error for a carried value that changes and is neither a number nor a traced array.
-
-        The next trace makes a known array a traced array.
-        """
-        if type(value) is np.ndarray and self.following.want_traced is not None:
-            self.following.want_traced(value)
-        return RegionRefused(f"a carried {type(value).__name__} that changes")
-
     def shares(self, slot: int, memory: TracedStorage) -> bool:
-        """True if a slot has a copy of an array that another name also has: only in branches."""
+        """True if a slot may have a copy of another name's array, as only in branches."""
         return False
 
     def has_more_trips(self, number: int) -> bool:
@@ -359,7 +351,7 @@ class _Carrying:
         return found
 
     def status(self, checked: bool) -> Input | None:
-        """The placeholder of the truth that all checks hold; None without checks."""
+        """The placeholder of the truth value of all checks together; None if nothing is checked."""
         place = self.first + len(self.slots)
         return Input(BOOL, place, (), False, Token()) if checked else None
 
@@ -384,8 +376,8 @@ class _Carrying:
         """The carried values before the region, each in memory of its own.
 
         Args:
-            status: True if the region carries the truth that all checks hold.
-            holds: The value of this truth before the region.
+            status: True if the region carries the truth value that says if all checks hold.
+            holds: The value before the region of the truth value that says if all checks hold.
         """
         found = [self.in_memory(storage.version) for storage in self.places]
         found += [] if self.done is None else [self.copied(after_steps(self.following.last))]
@@ -431,7 +423,7 @@ class _Carrying:
 
 
 class _Loop(_Carrying):
-    """A loop while it is made."""
+    """A loop that is being traced."""
 
     def __init__(
         self,
@@ -492,7 +484,7 @@ class _Loop(_Carrying):
         return self.passed() if more else last
 
     def passed(self) -> Pass:
-        """Follow the body once."""
+        """Trace the body once."""
         self.open_slots()
         with followed(self.following, self.places, self.done) as region, self.within():
             values = self.represented()
@@ -515,8 +507,8 @@ class _Loop(_Carrying):
     def outer_checks(self) -> list[Node]:
         """The checks, up to now, of the regions around a loop with a condition.
 
-        If one of these checks has failed, the condition is computed from wrong values and may stay
-        true for ever.
+        If a check of an outer region has failed, the condition is computed from wrong values and
+        may stay true for ever.
         """
         found, region = list[Node](), self.following.region
         while self.span is None and region is not None:
@@ -535,7 +527,7 @@ class _Loop(_Carrying):
             kind, given = self.kind(one, slot), kind_of(value)
             if value is not UNBOUND:
                 if given is None:
-                    raise self.refused(value)
+                    refuse_carried(self.following, value)
                 kind = joined(value, given, kind)
             self.kinds[slot] = joined(value, self.kinds.get(slot, kind), kind)
         return super().grow(one) or self.kinds != before
@@ -585,7 +577,7 @@ class _Loop(_Carrying):
 
 
 class _Branch(_Carrying):
-    """A branch while it is made."""
+    """A branch that is being traced."""
 
     def __init__(
         self,
@@ -626,7 +618,7 @@ class _Branch(_Carrying):
         return list(self.sides[ending.index(False)](*self.carried))
 
     def passed(self, side: Callable[..., Any]) -> Pass:
-        """Follow one side."""
+        """Trace one side."""
         within = within_body(self.scope, None, None)
         with followed(self.following, self.places, self.done) as region, within:
             returned, changed = self.kept(self.carried, side(*self.carried))
@@ -677,7 +669,7 @@ class _Branch(_Carrying):
 
 
 def note_status(following: Following, scope: Scope, status: Node) -> None:
-    """Require that the truth of all checks of a region holds; if not, NumPy answers the call."""
+    """Require that all checks of a region hold; if one does not, NumPy answers the call."""
     if following.region is not None:
         following.region.checks.append(status)
         return
