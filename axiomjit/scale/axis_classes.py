@@ -1,12 +1,11 @@
 """Classify the axes of a graph whose inputs consist of blocks, by the operations' index maps.
 
 Each dimension of a value has a place in a cut dimension, or no place. An iterator gets the place of
-the dimensions that the iterator walks with step 1. The class of an axis is `map`, or `halo` if an
-operation also reads elements nearby. The class of an axis that is folded is `reduce`, or `contract`
-if the fold has several operands with this axis. The class of a running fold is `scan`. The results
-of folds and scans are cuts: later operations read a cut from other tasks. Slices that leave out
-blocks, and joins of different cut dimensions, are cuts, too. An operation that has none of these
-classes needs the axis in one block.
+the dimensions that it walks with step 1. The class of an axis is `map`, or `halo` if an operation
+also reads elements nearby. The class of an axis that is folded is `reduce`, or `contract` if the
+fold has several operands with this axis. The class of a running fold is `scan`. The results of
+folds and scans are cuts: later operations read a cut from other tasks. Slices that leave out blocks
+and joins of different cut dimensions are cuts, too. Other operations need the axis in one block.
 """
 
 from __future__ import annotations
