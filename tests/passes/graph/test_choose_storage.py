@@ -14,7 +14,7 @@ SQUARE, TALL, LINE = numbers(6, 6), numbers(7, 6), numbers(6)
 def chosen(function, *arguments):
     """Names of the stored ops in order of the program, and how many the library computes."""
     case = follow(function, *arguments)
-    found = choose_storage(lower_until("lower_to_views", case), case.scope)
+    found = choose_storage(lower_until("lower_to_views", case), case.scope).stored
     names = [str(op.primitive) for op in reversed(found)]
     return names, sum(library is not None for library in found.values())
 
