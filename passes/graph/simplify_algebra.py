@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 from typing import Final
 
-from axiomjit.base.dtypes import is_unsigned
+from axiomjit.base.dtypes import is_complex, is_unsigned
 from axiomjit.base.records import Record
 from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.nodes import Graph, Node, Op, Update, is_scan, is_view, rewrite, with_operands
@@ -68,7 +68,7 @@ def _in_order(op: Op, symmetries: Symmetries) -> Op:
     for k, child in enumerate(op.operands):
         for (d, e), sign in symmetries.get(child, {}).items():
             index = maps[k]
-            if not is_descending(index[d], index[e]) or not (sign == 1 or sums):
+            if not _is_descending(index[d], index[e]) or not (sign == 1 or sums):
                 continue
             maps[k] = _exchanged(index, d, e)
             operands[k] = operands[k] if sign == 1 else _negative(operands[k])
@@ -88,7 +88,7 @@ def _negative(node: Node) -> Node:
     return negative if opposite is None else opposite
 
 
-def is_descending(first: Affine, second: Affine) -> bool:
+def _is_descending(first: Affine, second: Affine) -> bool:
     """True if two index functions are iterators, the later iterator first."""
     plain = all(
         len(f.terms) == 1 and f.terms[0][1].constant == 1 and f.offset.constant == 0
@@ -134,7 +134,10 @@ def _sign(op: Op, d: int, e: int, known: Symmetries) -> int:
         reads = zip(op.operands, op.maps, moved, strict=True)
         signs = [_sign_of_read(*read, known.get(read[0], {})) for read in reads]
         same = len(set(zip(op.operands, op.maps, strict=True))) == 1
+        # squares of complex numbers see the signs of zeros
+        partial = (name == "absolute" and is_unsigned(op.dtype)) or is_complex(op.dtype)
         sign = _combined(name, signs, same)
+        sign = 0 if partial and -1 in signs and sign == 1 else sign
     return sign if sign == 1 or op.fold in (None, SUM) else 0
 
 
