@@ -22,6 +22,7 @@ from axiomjit.functions.outside import Wanted
 from axiomjit.functions.transforms import Transform
 from axiomjit.graph.evaluate_graph import run_in_numpy
 from axiomjit.graph.nodes import Graph
+from axiomjit.symbolic.data_dependent import OtherLengthError
 from axiomjit.symbolic.dims import Dim, Scope, Symbol
 
 
@@ -51,12 +52,17 @@ def follow_once(
 
     Raises:
         NeedsValuesError: the function needs more than the values of this call.
+        Exception: the error of the function or of a rule. Tracing takes an error behind a computed
+            length for one of its estimate; here no other call would find another length.
     """
     signature = inspect.signature(derivative)
     call = take_apart(signature, frozenset(), tuple(args), kwargs, None, name)
     found = classify(call, plain_arguments(call.dynamic, call.names))
     scope = Scope(found.values)
-    traced = trace_function(derivative, call, found, scope, Wanted(), once=True)
+    try:
+        traced = trace_function(derivative, call, found, scope, Wanted(), once=True)
+    except OtherLengthError as error:
+        raise error.__cause__ or error from None
     reads = Reads(traced.guards, traced.effects, None, traced.outside_names)
     made = traced.trace
     runnable: Any = _Evaluated(made.graph, dict(scope.values))

@@ -108,8 +108,8 @@ class Expressions:
         self.used: set[str] = set()
         self._temporaries = 0
         self._locals: set[str] = set()
-        self.loose: set[str] = set()
-        """The names that a rewritten loop binds only in some trips."""
+        self.noted: set[str] = set()
+        """The names with truths, which the present outermost loop binds only in some trips."""
         self._events = 0
         """The number of hooks, `:=` and `yield` so far; hooks that only read names do not count."""
         self._loads: dict[tuple[str, int], ast.Name] = {}
@@ -156,11 +156,15 @@ class Expressions:
         self._temporaries += 1
         return lambda context: placed(ast.Name(name, context), at)
 
+    @property
+    def loose(self) -> set[str]:
+        """The names that may stay without a value in a loop without an error."""
+        return self._locals | self.noted
+
     def local(self, at: Any) -> str:
         """Return the name of a new local variable, for statements that are rewritten later."""
         name: str = self.temporary(at)(LOAD).id
         self._locals.add(name)
-        self.loose.add(name)
         self.scope.assigned().own.add(name)
         return name
 

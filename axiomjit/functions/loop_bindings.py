@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 def noted(rewriter: Rewriter, node: Any, names: Sequence[str]) -> tuple[list[ast.stmt], ...]:
     """Add truths to a loop for names that it binds; return statements around the loop."""
+    rewriter.noted = set(names)
     truths = {name: rewriter.local(node) for name in names}
     node.body = _noting(node.body, truths)
     before: list[ast.stmt] = []
     behind: list[ast.stmt] = []
     empty = ast.arguments([], [], None, [], [], None, [])
     for name, truth in truths.items():
-        rewriter.loose.add(name)
         read = placed(ast.Lambda(empty, placed(ast.Name(rewriter.mangle(name), LOAD), node)), node)
         target = placed(ast.Name(truth, STORE), node)
         before.append(placed(ast.Assign([target], rewriter.hook("bound", node, read)), node))

@@ -190,8 +190,8 @@ def _noted(rewriter: Rewriter, node: Any) -> tuple[list[ast.stmt], ...]:
     inside = reads(*node.body, getattr(node, "test", ast.Pass()))
     surely = uses(node.body)
     names = set() if surely.ends else bound_names(node.body) - inside - surely.bound
-    some = sorted(names & _live(rewriter, node) - rewriter.loose)
-    return noted(rewriter, node, some)
+    rewriter.noted = set()  # those of earlier loops
+    return noted(rewriter, node, sorted(names & _live(rewriter, node) - rewriter.loose))
 
 
 def _behind(rewriter: Rewriter, node: Any, left: str) -> list[ast.stmt]:

@@ -7,7 +7,8 @@ result, with the number of the result as `part`. The rule returns one cotangent 
 the operand's shape, or None. A rule that needs the other results calls the function again; this
 costs nothing, since equal calls are the same node.
 
-A row of `UFUNCS_OF_SCIPY` has partial derivatives, like a row of `rules.py`.
+A row of `UFUNCS_OF_SCIPY` has partial derivatives, like a row of `rules.py`. A row of
+`FUNCTIONS_OF_SCIPY` is a pullback.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from axiomjit.gradients.decompositions import LINALG
 from axiomjit.gradients.folds import Derive
 from axiomjit.gradients.orders import ORDERS, Twin, of_sort
 from axiomjit.gradients.rules import NoPath, Partial, Refused
-from axiomjit.gradients.special import UFUNCS_OF_SCIPY
+from axiomjit.gradients.special import FUNCTIONS_OF_SCIPY, UFUNCS_OF_SCIPY
 from axiomjit.gradients.structures import Contributions, Wanted
 from axiomjit.gradients.transforms import FFT
 from axiomjit.gradients.values import NodeArray, node_of
@@ -123,9 +124,10 @@ def _of_call(
 def _of_probed(
     op: Op, probed: ProbedCall, part: int | None, g: Cotangent, wanted: Wanted
 ) -> Contributions | Refused:
-    """The operands' cotangents by a user's pullback, for a call whose types a probe found."""
+    """The operands' cotangents by a pullback, for a call whose types a probe found."""
     call = probed.call
-    rule = _GIVEN.get(call.function) if _is_hashable(call.function) else None
+    given = _GIVEN.get(call.function) if _is_hashable(call.function) else None
+    rule = given or FUNCTIONS_OF_SCIPY.get(call.name)
     if rule is None:
         return Refused(f"{call.name}, which NumPy runs as a whole and has no derivative rule")
     arrays = iter(map(NodeArray, op.operands))
@@ -133,6 +135,8 @@ def _of_probed(
     whole: Any = unflatten_tree(call.structure, iter(leaves))
     options = whole[1] if part is None else {**whole[1], "part": part}
     made = rule(NodeArray(g.settled()), NodeArray(op), *whole[0], **options)
+    if isinstance(made, Refused):
+        return made
     if len(made) != len(op.operands):
         return Refused(
             f"{call.name}, whose pullback returns {amount(len(made), 'cotangent')} for "

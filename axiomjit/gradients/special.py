@@ -1,15 +1,19 @@
-"""The partial derivatives of SciPy's special functions, by the name of the ufunc."""
+"""The derivatives of SciPy's special functions, by their names.
+
+A ufunc has partial derivatives, a function of entire arrays has a pullback.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 
 from axiomjit.base.locks import lazy_import
 from axiomjit.gradients.rules import TWO_BY_ROOT_PI, NoPath, Partial, Refused
+from axiomjit.gradients.values import NodeArray
 
 ROOT_2_PI: Final = math.sqrt(2 * math.pi)
 ROOT_2_BY_PI: Final = math.sqrt(2 / math.pi)
@@ -59,3 +63,47 @@ UFUNCS_OF_SCIPY: Final[Mapping[str, SpecialRow]] = {
     ),
 }
 """The partial derivatives of each ufunc, one per operand."""
+
+
+def _with_kept_axes(values: Sequence[Any], axis: Any, keepdims: bool) -> list[Any]:
+    """Results of a reduction, with the reduced axes as dimensions of length 1."""
+    if axis is None or keepdims:
+        return list(values)
+    return [np.expand_dims(one, axis) for one in values]
+
+
+def _logsumexp(
+    g: Any,
+    y: Any,
+    a: Any,
+    axis: Any = None,
+    b: Any = None,
+    keepdims: bool = False,
+    return_sign: bool = False,
+    part: int | None = None,
+) -> Any:
+    """The cotangents of the terms and the weights; terms of -inf and sums of none have zeros."""
+    if return_sign or y.dtype.kind == "c":
+        return Refused("logsumexp of complex numbers, or with signs")
+    g, y = _with_kept_axes((g, y), axis, keepdims)
+    share = np.where(a == -np.inf, 0.0, np.exp(a - np.where(y == -np.inf, 0.0, y))) * g
+    if b is None:
+        return (share,)
+    weighted = share * b
+    return (weighted, share) if isinstance(b, NodeArray) else (weighted,)
+
+
+def _softmax(g: Any, y: Any, x: Any, axis: Any = None) -> Any:
+    return ((g - (g * y).sum(axis=axis, keepdims=True)) * y,)
+
+
+def _log_softmax(g: Any, y: Any, x: Any, axis: Any = None) -> Any:
+    return (g - np.exp(y) * g.sum(axis=axis, keepdims=True),)
+
+
+FUNCTIONS_OF_SCIPY: Final[Mapping[str, Callable[..., Any]]] = {
+    "scipy.special.logsumexp": _logsumexp,
+    "scipy.special.softmax": _softmax,
+    "scipy.special.log_softmax": _log_softmax,
+}
+"""The pullback of each function, which gets and returns what those of `LIBRARY` do."""

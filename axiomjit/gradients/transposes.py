@@ -37,6 +37,7 @@ from axiomjit.symbolic.index_maps import (
     iterators_of,
     through,
 )
+from axiomjit.symbolic.index_ranges import UndecidedError
 
 ADD: Final = PRIMITIVES["add"]
 Shape = tuple[Dim, ...]
@@ -113,10 +114,14 @@ def _outer_first(function: Affine, extents: Shape) -> list[int] | None:
 
 
 def _are_equal(one: Dim, other: Dim) -> bool:
-    """True if lengths are equal; a held array's length is a number, which may equal a symbol."""
-    if one is other or (one.constant is None and other.constant is None):
-        return one is other
-    return one == other
+    """True if lengths are equal in all trips; a guard is recorded if only their values decide it.
+
+    `x.reshape(6, -1)` of a cube has symbols that are equal to 6 and to the product of two symbols.
+    """
+    try:
+        return one == other
+    except UndecidedError:
+        return False
 
 
 def _point_count(function: Affine, extents: Shape) -> Dim:

@@ -491,6 +491,17 @@ def unbound(x):
     return v
 
 
+def unbound_in_two_loops(x):
+    i, known = 0, 0
+    for value in x:
+        if known > 0 and value > 0.0:
+            v = i
+    while x[i] > 2.0:
+        v = i
+        i += 1
+    return v
+
+
 def known_numbers(x):
     v = 1
     for _ in range(70):
@@ -551,7 +562,7 @@ def read_only_list(x):
 @pytest.mark.parametrize(
     "function",
     [
-        *(unbound, known_numbers, growing, read_only_list, of_two_types),
+        *(unbound, unbound_in_two_loops, known_numbers, growing, read_only_list, of_two_types),
         *(growing_unless_numpys, divided_unless_numpys, triangles),
         written_before_it_is_bound,
     ],

@@ -5,10 +5,10 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
+from scipy import special
 
 import axiomjit as aj
 from axiomjit.gradients import libraries
-from axiomjit.gradients.libraries import LIBRARY
 from axiomjit.gradients.orders import Twin
 from axiomjit.gradients.rules import NoPath, Refused
 from tests.gradients.evaluated import gradients_of
@@ -281,7 +281,37 @@ ORDERS = {
     },
     "interp": Case(alone(np.interp), line, nodes_and_values),
 }
-CASES = LINALG | transforms() | ORDERS
+
+
+def of_rows(name, plain, draw=None, **options):
+    """The case of a function of SciPy that takes rows."""
+    function = partial(getattr(special, name), axis=-1, **options)
+    return Case(function, plain, draw or rows, has_unknown_lengths=True)
+
+
+def rows_and_weights(draw):
+    return [*rows(draw), draw.uniform(0.5, 1.5, (COUNT, 6))]
+
+
+def sums_of_weighted_powers(x, b):
+    return special.logsumexp(x, axis=-1, b=b)
+
+
+SCIPY = {
+    "logsumexp": of_rows("logsumexp", lambda x: np.log(np.exp(x).sum(-1))),
+    "logsumexp kept": of_rows(
+        "logsumexp", lambda x: np.log(np.exp(x).sum(-1, keepdims=True)), keepdims=True
+    ),
+    "weighted logsumexp": Case(
+        sums_of_weighted_powers,
+        lambda x, b: np.log((b * np.exp(x)).sum(-1)),
+        rows_and_weights,
+        has_unknown_lengths=True,
+    ),
+    "softmax": of_rows("softmax", lambda x: np.exp(x) / np.exp(x).sum(-1, keepdims=True)),
+    "log_softmax": of_rows("log_softmax", lambda x: x - np.log(np.exp(x).sum(-1, keepdims=True))),
+}
+CASES = LINALG | transforms() | ORDERS | SCIPY
 """A function for each rule."""
 
 
@@ -370,22 +400,21 @@ def planted(row):
     return wrong
 
 
-RULES = {f for f, row in LIBRARY.items() if not isinstance(row, NoPath | Refused)}
-
-
-def test_each_rule_planted_wrong_is_found(monkeypatch):
+@pytest.mark.parametrize("of", ["LIBRARY", "FUNCTIONS_OF_SCIPY"])
+def test_each_rule_planted_wrong_is_found(of, monkeypatch):
     """For each rule some case that a fault in the rule makes fail."""
-    found = set()
+    every, found = getattr(libraries, of), set()
+    rules = {f for f, row in every.items() if not isinstance(row, NoPath | Refused)}
     for name, case in CASES.items():
-        table = Recording(LIBRARY)
+        table = Recording(every)
         with monkeypatch.context() as changed:
-            changed.setattr(libraries, "LIBRARY", table)
+            changed.setattr(libraries, of, table)
             compare(name, case.codes[0], 1)
-        for rule in (table.asked & RULES) - found:
+        for rule in (table.asked & rules) - found:
             with monkeypatch.context() as changed:
-                changed.setattr(libraries, "LIBRARY", {**LIBRARY, rule: planted(LIBRARY[rule])})
+                changed.setattr(libraries, of, {**every, rule: planted(every[rule])})
                 try:
                     compare(name, case.codes[0], 1)
                 except AssertionError:
                     found.add(rule)
-    assert {f.__name__ for f in RULES - found} == set()
+    assert rules - found == set()

@@ -115,6 +115,18 @@ def test_what_has_no_rule_is_refused_without_a_warning():
         aj.grad(lambda x: np.linalg.cond(x))(np.eye(2))
 
 
+def test_what_has_no_rule_is_refused_behind_a_length_that_depends_on_values():
+    """The error is not taken for one of an estimated length."""
+    special = pytest.importorskip("scipy.special")
+
+    def chosen(x):
+        some = x[x > 0.4]
+        return np.cos(some).sum() * len(str(some.sum())) + special.jv(0, x).sum()
+
+    with pytest.warns(FallbackWarning), pytest.raises(GradientError, match="custom_grad"):
+        aj.grad(chosen)(X)
+
+
 def test_values_of_draws_are_not_asked_for_twice():
     def drawn(x, generator):
         return (x * len(f"{(x * generator.normal(size=3)).sum():.2f}")).sum()

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import axiomjit as aj
+from axiomjit.base.config import config
 from tests.gradients.evaluated import check
 
 R = np.random.default_rng(1)
@@ -58,6 +59,30 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_views_and_moves(name):
     check(CASES[name], X)
+
+
+RESHAPES = [
+    *(((6, 5, 5), (6, -1)), ((6, 5, 5), (-1, 5)), ((6, 5, 5), (10, -1)), ((6, 5, 5), (-1, 25))),
+    *(((6, 6, 6), (6, -1)), ((6, 6, 6), (-1, 6)), ((6, 4, 4), (3, -1)), ((4, 6), (-1, 4))),
+    *(((4, 4), (2, -1)), ((4, 4, 4), (2, 8, -1)), ((12,), (4, -1)), ((3, 8), (-1, 12))),
+]
+
+
+@pytest.mark.parametrize(("shape", "new"), RESHAPES, ids=str)
+def test_symbols_of_a_reshape_may_equal_numbers(shape, new, monkeypatch):
+    """The lengths of an argument are symbols, and guards make them equal to those of `new`."""
+    monkeypatch.setattr(config, "disable", True)
+    x, weights = np.random.default_rng(3).normal(size=(2, *shape))
+    for w in (weights.reshape(new), weights.reshape(new)[:, :1]):
+        gradient = aj.grad(lambda x, w: (np.exp(x).reshape(new) * w).sum())
+        plain = (np.exp(x).reshape(new) * w).reshape(shape)
+        assert np.allclose(gradient(x, w), plain, rtol=1e-14, atol=0)
+        turned = aj.grad(lambda x, w: (np.exp(x).T.reshape(new) * w).sum())
+        plain = (np.exp(x).T.reshape(new) * w).reshape(shape[::-1]).T
+        assert np.allclose(turned(x, w), plain, rtol=1e-14, atol=0)
+    largest = aj.grad(lambda x: x.reshape(new).max(axis=-1).sum())(x)
+    rows = x.reshape(new)
+    assert np.array_equal(largest.reshape(new), rows == rows.max(axis=-1, keepdims=True))
 
 
 PRODUCTS = {
