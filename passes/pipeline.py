@@ -94,10 +94,12 @@ def reads_windows(op: Op) -> bool:
 
 def may_simplify(op: Op) -> bool:
     """True if readers of the op, or the op as a reader of a transpose, may be simplified."""
-    reads = zip(op.operands, op.maps, strict=True)
-    return op.primitive.name in BYPASSED or any(
-        isinstance(child, Op) and is_transposed(index) for child, index in reads
-    )
+    if op.primitive.name in BYPASSED:
+        return True
+    for child, index in zip(op.operands, op.maps, strict=True):
+        if len(index) > 1 and isinstance(child, Op) and is_transposed(index):
+            return True
+    return False
 
 
 def is_transposed(index: IndexMap) -> bool:

@@ -133,8 +133,13 @@ class _Chooser:
         # the extents of the folds that each op finishes
         self.folded: dict[Op, tuple[Dim, ...]] = {}
         self.unrolled: dict[Op, frozenset[int]] = {}
-        self.times = _times(self.order)
-        self.costs = {op: self.times[op] * _cost(op) for op in self.order}
+        folds = [op for op in self.order if op.fold is not None]
+        self.short = {op: number for op in folds if (number := _short_length(op))}
+        self.times = _times(self.order, self.short) if self.short else {}
+        self.costs = {op: op.primitive.weight for op in self.order}
+        for op, times in self.times.items():
+            number = self.short.get(op, 1)
+            self.costs[op] = times * (self.costs[op] * number + number - 1)
 
     @cached_property
     def repeated(self) -> dict[Op, frozenset[Op]]:
@@ -152,7 +157,7 @@ class _Chooser:
             if self._must_store(op):
                 self.chosen[op] = self._library_of(op)
                 self.selected.discard(op)
-            elif self._weight(op, self.cones[op]) > MAX_REPEATED_WEIGHT:
+            else:
                 self._unroll_readers(op)
         return Choice(self.chosen, self.unrolled)
 
@@ -168,7 +173,7 @@ class _Chooser:
 
         A part that a short fold reads is computed for each element of the fold.
         """
-        return sum([self.costs[part] for part in parts]) // self.times[op]
+        return sum([self.costs[part] for part in parts]) // self.times.get(op, 1)
 
     def _must_store(self, op: Op) -> bool:
         if op.primitive is STATE:  # the parts of a state are stored instead
@@ -185,7 +190,7 @@ class _Chooser:
             return self._repeats_much(op)
         if len(readers) == 1 and self._joins(op, fold, *next(iter(readers))):
             return False
-        number = len(self.cones[op]) * _short_length(fold)
+        number = len(self.cones[op]) * self.short.get(fold, 0)
         if op is not fold or not 0 < number <= MAX_OPS or self._repeats_much(op):
             return True
         if any(self._repeats(*reader) for reader in readers):  # rows are computed in one nest
@@ -201,12 +206,14 @@ class _Chooser:
         """The iterators along which a reader would broadcast a value if they were not unrolled.
 
         Unrolled are the iterators of a short fold, and short dimensions of the result of a fold
-        along dimensions of the value: such a value is larger than the result.
+        along dimensions of a value of pairs, which is larger than the result and the arguments.
         """
         missing = _missing(reader, index)
         found = missing & self.unrolled.get(reader, frozenset())
         kept = frozenset(k for k in missing - found if k < reader.rank)
-        folds = reader.fold is not None and any(k >= reader.rank for k in iterators_of(index))
+        read = iterators_of(index)
+        folds = reader.fold is not None and any(k >= reader.rank for k in read)
+        folds = folds and sum(reader.extents[k].constant is None for k in read) > 1
         return found | kept if folds and self._unrolled_at(reader, kept) is not None else found
 
     def _unrolled_at(self, fold: Op, kept: frozenset[int]) -> tuple[Op, frozenset[int]] | None:
@@ -231,8 +238,11 @@ class _Chooser:
         return (root, iterators) if plain and small else None
 
     def _unroll_readers(self, op: Op) -> None:
-        """Unroll the iterators along which readers would compute a value repeatedly."""
-        for reader, index in self.readers[op]:
+        """Unroll the iterators along which readers would compute an expensive value repeatedly."""
+        folds = [pair for pair in self.readers[op] if pair[0].fold is not None]
+        if not folds or self._weight(op, self.cones[op]) <= MAX_REPEATED_WEIGHT:
+            return
+        for reader, index in folds:
             kept = frozenset(k for k in self._unrollable(reader, index) if k < reader.rank)
             found = self._unrolled_at(reader, kept) if kept else None
             if found is not None:
@@ -290,9 +300,10 @@ class _Chooser:
         if gathers and self._is_gathered_often(op, gathers, self._weight(op, cone)):
             return True
         others = [pair for pair in readers if not _is_gathered(*pair)]
-        places = {self._place(*pair) for pair in others}
-        if weight * (len(places) - 1) > MAX_SHARED_WEIGHT:
-            return True
+        if len(others) > 1 and weight * (len(others) - 1) > MAX_SHARED_WEIGHT:
+            places = {self._place(*pair) for pair in others}
+            if weight * (len(places) - 1) > MAX_SHARED_WEIGHT:
+                return True
         repeated = any(self._repeats(*pair) for pair in others)
         return weight > MAX_REPEATED_WEIGHT and (repeated or self._in_several_kernels(readers))
 
@@ -429,7 +440,7 @@ def _is_number(cone: frozenset[Op]) -> bool:
 
 
 def _short_length(op: Op) -> int:
-    """The number of elements of a fold that may run without a loop; 0 for other ops."""
+    """The number of elements of a fold if it may run without a loop, otherwise 0."""
     plain = isinstance(op.fold, UfuncFold) and not op.fold.running and not op.conditions
     number = _number_of(op.extents[op.rank :]) if plain else 0
     return number if number <= MAX_UNROLLED else 0
@@ -440,22 +451,16 @@ def _number_of(extents: Sequence[Dim]) -> int:
     return math.prod(n.constant or 0 for n in extents)
 
 
-def _times(order: Sequence[Op]) -> dict[Op, int]:
+def _times(order: Sequence[Op], short: Mapping[Op, int]) -> dict[Op, int]:
     """For each op, the number of its values in one value of all short folds that read it."""
     times = dict.fromkeys(order, 1)
     for op in reversed(order):
-        length = _short_length(op)
+        length = short.get(op, 0)
         for child, index in zip(op.operands, op.maps, strict=True):
             if isinstance(child, Op):
                 folded = length and any(k >= op.rank for k in iterators_of(index))
                 times[child] = max(times[child], times[op] * (length if folded else 1))
     return times
-
-
-def _cost(op: Op) -> int:
-    """The cost of a value of an op, or of a short fold of all its elements, in additions."""
-    length = _short_length(op)
-    return op.primitive.weight * max(length, 1) + max(length - 1, 0)
 
 
 def _cuts(join: Op) -> Iterator[tuple[int, Dim]]:
