@@ -191,7 +191,7 @@ _MODULES = {
     "axiomjit.functions.loop_functions": "cond fori_loop scan while_loop",
     "axiomjit.transformers": "transformers",
 }
-_COMPILED = ("run", "lower", "chosen_orders", "add_native_entry", "limited_threads")
+_COMPILED = ("run", "lower", "chosen_orders", "add_native_entry", "in_block")
 _LATE = {name: module for module, names in _MODULES.items() for name in names.split()}
 # The modules of public names that are imported at the first use: not every program needs them.
 _SHOWN = ("descriptions", "errors", "notation", "numpy", "transformers")

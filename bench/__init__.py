@@ -9,8 +9,8 @@ slower), `table` and `page` (the reports).
 Method: each peer runs in a fresh process. The first call of a peer is timed alone, with empty
 caches, and the result must equal NumPy's. Rounds follow: in each round, every peer measures one
 sample, in random order. A second process, pinned to one core, uses the disk caches of the first
-process. Further processes of NumPy and axiomjit use these caches, too. The machine's bandwidth and
-peak arithmetic are measured in the same run.
+process. Further processes of NumPy and axiomjit use the disk caches of the first process, too. The
+machine's bandwidth and peak arithmetic are measured in the same run.
 
 May import `base`, `bench.suite`, `bench.report`.
 """

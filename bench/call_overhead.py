@@ -1,11 +1,9 @@
 """Measure the time of a warm call on small operands.
 
-    python -m axiomjit.bench.call_overhead [--entry portable]
-
-All rows are measured in one process, in rounds; in each round, every peer measures one sample. The
-table has the medians of the times, and the medians of the ratios within a round. The column "empty"
-is the time of `np.empty(8)`, a part of every call with a new result. JAX is compared if it is
-installed.
+The command is `python -m axiomjit.bench.call_overhead [--entry portable]`. All rows are measured in
+one process, in rounds; in each round, every peer measures one sample. The table has the medians of
+the times, and the medians of the ratios within a round. The column "empty" is the time of
+`np.empty(8)`, a part of every call with a new result. JAX is compared if it is installed.
 """
 
 from __future__ import annotations

@@ -181,7 +181,7 @@ def trace_scalars(
         grouped: True if each argument is a tuple of numbers, False if it is a single number.
         asked: The text of the traced function, for errors.
         wanted: The index of the only result that is used; by default all results are used. Unused
-            results may be impossible to compute for these dtypes.
+            results may be impossible to compute for the dtypes in `given`.
 
     Returns:
         The nodes of the results, with strong dtypes; the inputs are numbered in the order of
@@ -257,8 +257,8 @@ class Accumulator:
             cotangents of these operands. The pullback is linear in its first argument.
 
     The functions are traced once per combination of dtypes; they may use operators, NumPy's ufuncs
-    and `np.where`. dtypes follow NumPy: a state has the dtype of the lifted elements, or a wider
-    dtype to which `combine` or `init` promotes it.
+    and `np.where`. The dtypes follow NumPy: a state has the dtype of the lifted elements, or a
+    wider dtype to which `combine` or `init` promotes it.
 
     Raises:
         GraphTypeError: `init` is not a number or tuple of numbers, or a function is not callable.

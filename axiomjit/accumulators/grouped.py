@@ -2,10 +2,10 @@
 
 Sums, products, comparisons and counts are scatters: one loop combines each element with the state
 of its group, in the order of elements, so that bits do not depend on threads. The other built-in
-accumulators are composed of these scatters. For a user's accumulator the elements are sorted by
-label, without changing their order within a group, and scanned once; the state after the last
-element of a group is the group's state. No array has a cell for each pair of an element and a
-group.
+accumulators are composed of scatters of sums, products, comparisons and counts. For a user's
+accumulator the elements are sorted by label, without changing their order within a group, and
+scanned once; the state after the last element of a group is the group's state. No array has a cell
+for each pair of an element and a group.
 """
 
 from __future__ import annotations

@@ -358,7 +358,7 @@ def _axis_of_item(axis: object) -> Axis:
 
 
 def axes_of(own: Axes, given: AxesOf, asked: str) -> Axes:
-    """The axes that the user gives, as Axis or by name, one or a list, among a tensor's axes.
+    """The axes of a tensor that the user gives: one or several, as Axis or by name.
 
     Args:
         own: The axes of the tensor.
@@ -454,7 +454,7 @@ _warned: Final[set[tuple[str | None, str | None, str | None]]] = set()
 
 
 def common_order(left: Axes, right: Axes) -> Axes:
-    """The axes of an elementwise result, in the order that ngraph's three rules give."""
+    """The union of axes, left axes first; in the order of `right` if it has all of them."""
     if left.is_super_set(right):
         return left
     return right if right.is_super_set(left) else left + (right - left)
@@ -517,7 +517,7 @@ def product_pairs(left: Axes, right: Axes) -> list[tuple[Axis, Axis]]:
 
 
 def check_outer(left: Axes, right: Axes, met: bool, asked: str) -> None:
-    """Allow, warn of or refuse operands without a common axis, according to `config.outer`.
+    """Accept operands without a common axis, warn of them or refuse them, by `config.outer`.
 
     Raises:
         AxesError: the operands have no common axis, and `config.outer` is "error".
@@ -535,7 +535,7 @@ def check_names(left: Axes, right: Axes, result: Axes, asked: str) -> None:
     """Warn if two axes of a result have the same name, once per user's line and pair of axes.
 
     Different axes are not paired, so the result has an element for each pair of their positions.
-    There is no warning if one operand has both axes, since the user then knows of both.
+    There is no warning if one operand has both axes, since the user then knows of both axes.
     """
     mine, theirs = (left - right) & result, (right - left) & result
     for axis in theirs:
@@ -623,7 +623,7 @@ def known_lengths(axes: Iterable[Axis]) -> dict[Symbol, int]:
 
 
 def bound_lengths(outputs: Iterable[Node], axes: Axes, asked: str) -> dict[Symbol, int]:
-    """The lengths of the roots of `axes`, after checking all requirements below the outputs.
+    """The lengths of the roots of `axes`, after checking the requirements of all needed nodes.
 
     Raises:
         AxesError: a length is unknown, or a requirement does not hold.

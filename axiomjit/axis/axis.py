@@ -1,9 +1,10 @@
 """Axes: labels for dimensions, which operations pair by identity, never by name or length.
 
 In graphs the length of an axis is symbolic. An axis made by `make_axis` owns one symbol, whose
-value may become known after the graph is built. Other axes are derived from such axes: offset axes
-(ngraph tensors, "Axes"), parts, padded axes and merged axes. An axis has any number of roles and
-one class. These tags are compared by identity, too: each call of a maker makes a different tag.
+value may become known after the graph is built. Other axes are derived from axes that `make_axis`
+made: offset axes (ngraph tensors, "Axes"), parts, padded axes and merged axes. An axis has any
+number of roles and one class. Roles and classes are compared by identity, too: each call of a maker
+makes a different tag.
 """
 
 from __future__ import annotations

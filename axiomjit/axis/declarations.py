@@ -173,7 +173,7 @@ class Uses(NamedTuple):
     declared: Declared = None
 
     def extended(self, other: Uses) -> Uses:
-        """The union of these dependences and those of `other`; this object if nothing is added."""
+        """The union of both dependences; this object if `other` adds nothing."""
         if other is self or (
             _includes(self.declared, other.declared) and self.axes.is_super_set(other.axes)
         ):

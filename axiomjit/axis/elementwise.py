@@ -211,7 +211,7 @@ def _functions() -> dict[str, TensorFunction]:
     # Not dir(np): getattr of all its names imports f2py, testing and other modules (60 ms).
     ufuncs = ((n, value) for n, value in vars(np).items() if isinstance(value, np.ufunc))
     functions = {name: _function(name, ufunc) for name, ufunc in ufuncs if ufunc in UFUNCS}
-    # ngraph calls it so.
+    # ngraph's name for NumPy's `floor_divide`.
     return functions | {"floordivide": _function("floordivide", np.floor_divide)}
 
 

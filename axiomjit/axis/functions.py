@@ -83,7 +83,7 @@ def dot(x: Operand, y: Operand) -> Tensor:
 
 
 def _placing(operands: Sequence[object], asked: str) -> Placing:
-    """Prepare an operation that pairs dimensions by position; it also makes the results' axes."""
+    """Prepare an operation that pairs dimensions by position and makes the results' axes."""
     tensors = [as_tensor(value, asked) for value in operands]
     every = [axis for tensor in tensors for axis in tensor.axes]
 

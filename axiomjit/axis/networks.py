@@ -535,7 +535,7 @@ def cross_entropy_binary_inner(y: Operand, t: Operand) -> Tensor:
 
 @hides_frames
 def cross_entropy_binary(y: Operand, t: Operand, out_axes: AxesOf = None) -> Tensor:
-    """The sum of `cross_entropy_binary_inner` over axes not in `out_axes`; errors are the same."""
+    """The sum of `cross_entropy_binary_inner` over axes not in `out_axes`, with the same errors."""
     return reductions.sum(cross_entropy_binary_inner(y, t), out_axes=out_axes)
 
 

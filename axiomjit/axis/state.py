@@ -63,7 +63,7 @@ def variable(
         dtype: The element type, by default float64.
         initial_value: An array with one dimension per axis, a number, or a function that gets the
             axes and returns such a value. The value is converted once, by 'same_kind' casting.
-        layout: The layout: "C", "F" or a Layout with sizes of at least the lengths. Padding is
+        layout: The layout: "C", "F" or a Layout whose sizes are at least the lengths. Padding is
             never read or written. By default the first computation that uses the variable chooses
             the layout, which then remains: the order of axes that the computation reads fastest, or
             "C" if the computation writes the variable.

@@ -249,7 +249,7 @@ class Tensor(AxisMethods["Tensor"], AxisValue):
         self._node: Final = node
         self._uses: Final = joined_uses(axes) if uses is None else uses
         self.axes: Final = axes
-        self.serial: Final = next(_serials)  # orders sets equally in every process
+        self.serial: Final = next(_serials)  # sorts sets equally in every process
         self.storage: Final = storage
 
     @property

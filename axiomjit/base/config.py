@@ -154,10 +154,10 @@ class Config:
     def fallback(self) -> str:
         """The policy for functions that use NumPy functions which are not compiled.
 
-        Such a NumPy function runs as a step between compiled parts if the shapes and dtypes of its
-        results can be inferred; only the policy "error" refuses such a function. If shapes or
-        dtypes cannot be inferred, "step" raises an error, too; "warn" (the default) and "allow" run
-        the whole function in NumPy.
+        A NumPy function that is not compiled runs as a step between compiled parts if the shapes
+        and dtypes of its results can be inferred; only the policy "error" refuses such a function.
+        If shapes or dtypes cannot be inferred, "step" raises an error, too; "warn" (the default)
+        and "allow" run the whole function in NumPy.
 
         The policy holds for `axiomjit.numpy`, too: a function of lazy arrays that cannot be
         recorded is run by NumPy at once, and refused under "error". A segment that cannot be

@@ -36,7 +36,7 @@ be read."""
 
 
 class Harmless:
-    """The last error state found to trap nothing."""
+    """The last error state that was found to trap no error."""
 
     state: object = None
 

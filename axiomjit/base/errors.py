@@ -3,25 +3,25 @@
 The message of an operation's error may end with `operands`: one line per operand, with the
 operand's type, and either its name as an argument or the user's line that made the operand.
 
-AxiomError
-├── GraphTypeError (TypeError)      a dtype or a kind of value that cannot be used
-├── GraphValueError (ValueError)    lengths, axes or arguments that do not fit
-│   ├── AxesError                   axes that do not pair
-│   ├── PositionError (IndexError)  a position outside its dimension
-│   └── ShapeError                  shapes that do not fit each other, or a spec
-│       └── SpecError               text that is no label notation
-├── TraceError (TypeError)          the function cannot be traced for all values at once
-│   ├── NeedsValuesError            it needs values, or changes something outside
-│   │   └── ImpureError             it reads state that differs at each call: the time, files
-│   ├── InterruptedWritesError      it raises after it has written, or in a step run by NumPy
-│   ├── UnfollowedError             it raises while traced, which NumPy may not do
-│   └── UnsupportedError            a NumPy function or option without a rule
-│       └── UnsupportedAttributeError (AttributeError)
-├── CompileError (RuntimeError)     Numba or LLVM refused generated source
-├── DataFileError (ValueError)      a data file unusable for `axiomjit demo`
-├── BenchError (ValueError)         a case, peer or result file unusable for the benchmark
-├── BoundsError (AssertionError)    an access beyond a buffer: a defect of axiomjit
-└── VerifyError (AssertionError)    a pass broke an invariant: a defect of axiomjit
+| AxiomError
+| ├── GraphTypeError (TypeError)      a dtype or a kind of value that cannot be used
+| ├── GraphValueError (ValueError)    lengths, axes or arguments that do not fit
+| │   ├── AxesError                   axes that do not pair
+| │   ├── PositionError (IndexError)  a position outside its dimension
+| │   └── ShapeError                  shapes that do not fit each other, or a spec
+| │       └── SpecError               text that is no label notation
+| ├── TraceError (TypeError)          the function cannot be traced for all values at once
+| │   ├── NeedsValuesError            it needs values, or changes something outside
+| │   │   └── ImpureError             it reads state that differs at each call: the time, files
+| │   ├── InterruptedWritesError      it raises after it has written, or in a step run by NumPy
+| │   ├── UnfollowedError             it raises while traced, which NumPy may not do
+| │   └── UnsupportedError            a NumPy function or option without a rule
+| │       └── UnsupportedAttributeError (AttributeError)
+| ├── CompileError (RuntimeError)     Numba or LLVM refused generated source
+| ├── DataFileError (ValueError)      a data file that `axiomjit demo` cannot use
+| ├── BenchError (ValueError)         a case, peer or result file that the benchmark cannot use
+| ├── BoundsError (AssertionError)    an access beyond a buffer: a defect of axiomjit
+| └── VerifyError (AssertionError)    a pass broke an invariant: a defect of axiomjit
 """
 
 from __future__ import annotations
@@ -164,11 +164,11 @@ class CompileError(AxiomError, RuntimeError):
 
 
 class DataFileError(AxiomError, ValueError):
-    """A data file unusable for `axiomjit demo`."""
+    """A data file that `axiomjit demo` cannot use."""
 
 
 class BenchError(AxiomError, ValueError):
-    """A case, a peer, an option or a result file unusable for the benchmark."""
+    """A case, a peer, an option or a result file that the benchmark cannot use."""
 
 
 class BoundsError(AxiomError, AssertionError):

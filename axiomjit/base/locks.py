@@ -35,7 +35,7 @@ _FOREIGN: Final = (
 )
 """Locks of libraries that compile, each as a module and a path of attributes to the lock."""
 _COMPILERS: Final = ("numba", "llvmlite")
-"""Libraries that compile; no fork waits while a user's import of these is running."""
+"""Libraries that compile; no fork waits while a user's import of one of them is running."""
 
 
 class Lock(Protocol):
@@ -93,8 +93,9 @@ class _WorkLock:
     """A lock that lets a waiting fork go first.
 
     Threads that acquire a plain lock repeatedly would starve a fork. A `with` statement looks up
-    `__enter__` and `__exit__` before it calls `__enter__`. Both attributes return C methods, in
-    which no signal handler runs, so that the lock is free after a handler raises.
+    `__enter__` and `__exit__` before it calls `__enter__`. `__enter__` and `__exit__` of this class
+    return C methods, in which no signal handler runs, so that the lock is free after a handler
+    raises.
     """
 
     def __init__(self) -> None:
@@ -182,8 +183,8 @@ def _free_locks() -> None:
 def _forget_interrupted_imports() -> None:
     """Let this child repeat imports that were interrupted by the fork in other threads.
 
-    While Python imports a module, the lock of the imported module has an owner. Locks whose owner
-    does not exist in this child are deleted, together with their half-imported modules.
+    While Python imports a module, the lock of the imported module has an owner. Import locks whose
+    owner does not exist in this child are deleted, together with their half-imported modules.
     """
     locks: dict[str, Any] = getattr(_frozen_importlib, "_module_locks", {})
     for name, reference in list(locks.items()):
@@ -209,7 +210,7 @@ if hasattr(os, "register_at_fork"):
 def uncollected() -> Iterator[None]:
     """Pause the garbage collector inside a block, unless other threads exist.
 
-    Other threads may switch the collector on or off at the same time.
+    If there are other threads, they may switch the collector on or off at the same time.
 
     During the import of this package the collector would run forty times without freeing anything.
     """

@@ -133,7 +133,7 @@ def hide_frames(error: BaseException) -> None:
     """Remove axiomjit's frames from the tracebacks of an error, its causes and its context.
 
     Frames of libraries that axiomjit called, and errors that axiomjit has handled, are removed,
-    too. An error by a defect of axiomjit keeps all frames, and so does every error under
+    too. An error that a defect of axiomjit causes keeps all frames, and so does every error under
     `config.full_traceback`. A bare `raise` must follow in the same `except` block: unlike `raise
     error`, a bare `raise` adds no frame.
     """

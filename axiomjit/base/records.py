@@ -114,8 +114,8 @@ class Record(metaclass=RecordType):
     def map(self, kinds: type | tuple[type, ...], rule: Callable[[Any], Any]) -> Self:
         """Return the record with `rule` applied to every value of these types in its fields.
 
-        Tuples and records in the fields are searched too. Tuples and records without such a value
-        are not copied.
+        Tuples and records in the fields are searched too. Tuples and records without a value of
+        these types are not copied.
         """
         old = {field: getattr(self, field) for field in type(self)._given}
         changes = {field: _mapped(value, kinds, rule) for field, value in old.items()}
@@ -144,8 +144,8 @@ class cached_property(Generic[T]):  # noqa: N801  # a decorator, as `property` i
     """A property computed at first use and stored in the instance's `__dict__`.
 
     In Python 3.11, `functools.cached_property` holds one lock for all instances: a child process
-    forked while another thread computes a property would deadlock. Here two threads may both
-    compute the value, and one of the two is stored.
+    forked while another thread computes a property would deadlock. With this class, two threads may
+    both compute the value, and one of the two values is stored.
     """
 
     def __init__(self, compute: Callable[[Any], T]) -> None:

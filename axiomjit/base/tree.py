@@ -185,7 +185,7 @@ def state_of(value: object) -> dict[str, object]:
     for name, place in _slots(type(value)):
         try:
             found[name] = place.__get__(value)
-        except AttributeError:  # not set
+        except AttributeError:  # The attribute is not set.
             continue
     return found | getattr(value, "__dict__", {})
 
@@ -193,7 +193,7 @@ def state_of(value: object) -> dict[str, object]:
 def attributes(value: object) -> dict[str, object] | None:
     """The attributes, by name, of a namespace or of an instance of a user's class, else None.
 
-    Slots are included. Values of other classes give None.
+    The attributes include slots. Values of other classes give None.
     """
     kind = type(value)
     return None if kind is not SimpleNamespace and is_library_code(kind) else state_of(value)

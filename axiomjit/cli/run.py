@@ -1,6 +1,6 @@
 """`axiomjit run program.py` or `-m module`: run a program whose `numpy` is `axiomjit.numpy`.
 
-Only the modules of this program get `axiomjit.numpy`; other modules keep NumPy.
+Only the modules of the program itself get `axiomjit.numpy`; other modules keep NumPy.
 """
 
 from __future__ import annotations
@@ -49,7 +49,8 @@ def rebind(folders: Sequence[str], program: str = "") -> None:
     """Rebind NumPy in modules of these folders from now on, also in spawned processes.
 
     Args:
-        folders: Absolute paths; packages installed below them, and Python's library, keep NumPy.
+        folders: Absolute paths; Python's library, and packages that are installed below these
+            paths, keep NumPy.
         program: The file that runs as `__main__`; empty if no file does.
     """
     finder = _Finder(folders, program)
@@ -59,7 +60,7 @@ def rebind(folders: Sequence[str], program: str = "") -> None:
 
 
 class _Finder:
-    """An import finder that asks later finders, and gives the program's modules another loader."""
+    """An import finder that asks later finders and gives the program's modules another loader."""
 
     def __init__(self, folders: Sequence[str], program: str) -> None:
         self.folders = tuple(folders)

@@ -18,8 +18,8 @@ Tables of identity: equal values are one object, freed with its last user.
 - `axiomjit/axis/axis.py` `_duals`: `axis + 1` is the same axis each time
 - `axiomjit/numpy/facts.py` `_interned`: edges of paths compare facts by identity
 
-Facts about a node, a storage or a graph. Such facts are not part of the computation, or they
-contain data. Hence they are stored outside the object, and freed with the object.
+The following facts about a node, a storage or a graph are not part of the computation, or contain
+data. Hence such facts are stored outside the node, storage or graph, and freed with it.
 
 - `axiomjit/graph/nodes.py` `_origins`: the user's line of a node; one node may come from two lines
 - `axiomjit/axis/axes.py` `_required`: checks on unknown lengths of a node, made later
@@ -27,7 +27,7 @@ contain data. Hence they are stored outside the object, and freed with the objec
 - `axiomjit/axis/transformers.py` `_arrays`: the values of variables, separate per transformer
 - `axiomjit/dispatch/programs.py` `_plans`: compiled calls of a graph, which hold its constants
 
-Tables that equal programs and kernels share; each has a limit or stays small.
+The following tables are shared by equal programs and kernels; each has a limit or stays small.
 
 - `axiomjit/dispatch/programs.py` `_programs`: programs of graphs; graphs of one form share one
 - `axiomjit/dispatch/derivatives.py` `_of_callables`: derivatives of methods and ufuncs, 64 at most
@@ -44,7 +44,7 @@ Tables that equal programs and kernels share; each has a limit or stays small.
 - `runtime/codegen/llvm_functions.py` `_LIBRARIES`: compiled functions that kernels link
 - `runtime/codegen/llvm_functions.py` `_LINKED`: functions inlined into loops, written once
 
-State that is valid for a part of the program's run, in one thread or context.
+The following state is valid for a part of the program's run, in one thread or context.
 
 - `axiomjit/symbolic/dims.py` `_scope`: the known lengths; Python's `if n > m` has no other access
 - `axiomjit/base/trace_context.py` `_following`: the current trace, for its tracers
@@ -61,7 +61,7 @@ State that is valid for a part of the program's run, in one thread or context.
 - `axiomjit/base/locks.py` `_fork`: the locks acquired by a fork, per forking thread
 - `axiomjit/base/locks.py` `_locks`: every lock, so that a forked child can free it
 
-Installed functions: an earlier layer calls a later layer through them.
+The following functions are installed, so that an earlier layer can call a later layer.
 
 - `axiomjit/functions/transforms.py` `FORMS`: the traced forms of `vjp` and its like, in `dispatch`
 - `axiomjit/gradients/libraries.py` `_GIVEN`: derivatives that users gave to library functions

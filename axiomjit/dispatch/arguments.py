@@ -94,8 +94,8 @@ def static_key(value: Any, forget: Forget | None = None) -> tuple[object, ...]:
 
     Hashable values that define `==` and hold no arrays have equal keys if their types and states
     are equal. The key of any other object is equal only to the key of the same object with
-    unchanged attributes. When such an object is freed, `forget` is called with the reference to the
-    object.
+    unchanged attributes. When an object that is compared by identity is freed, `forget` is called
+    with the reference to the object.
     """
     key: list[object] = []
     by_state: dict[Path, tuple[int, object]] = {}
@@ -205,7 +205,7 @@ def in_numpy(
     None if there are no lazy arrays and no array containers.
 
     Raises:
-        The errors of `in_arrays`.
+        Errors of `in_arrays` are passed on.
     """
     values = (*args, *kwargs.values())
     given = in_arrays(values)
@@ -438,8 +438,8 @@ def exact_layout(
 ) -> tuple[object, ...] | None:
     """The key of a bound plan: the settings, and the dtype, shape and strides of each array.
 
-    `other` returns the key of a leaf that is not an array. Without `other`, the result is None if
-    there is such a leaf.
+    `other` returns the key of a leaf that is not an array. Without `other`, the result is None if a
+    leaf is not an array.
     """
     key: list[object] = [config.bounds]
     for leaf in leaves:
@@ -468,7 +468,7 @@ def graph_key(arguments: Sequence[object], lengths: Mapping[Any, int]) -> object
 
 
 def kind_of(leaf: Any) -> object:
-    """The key of a leaf: the class and layout of an array, the value of an int, or the class."""
+    """The key of a leaf: an array's class and layout, an int's value, another value's class."""
     if isinstance(leaf, Array):
         return type(leaf), leaf.dtype, leaf.shape, leaf.strides, leaf.flags.aligned
     return (int, leaf) if isinstance(leaf, int) else type(leaf)

@@ -80,7 +80,7 @@ def reduced(
 
 
 def _goes_by_value(module: str, caller: FrameType | None) -> bool:
-    """True if the pickler that calls stores functions of this module by value."""
+    """True if the calling pickler stores functions of this module by value."""
     by_value = None if caller is None else _by_value_pickler(caller.f_locals.get("self"))
     if by_value is None:
         return False

@@ -79,7 +79,7 @@ class Reads(Record):
 
 
 class Integers:
-    """The integer arguments of a program, as a symbol for each position, and its guards of lengths.
+    """A program's integer arguments, as a symbol for each position, and its guards of lengths.
 
     `leaves` are the leaves of the return value that are integers computed from the symbols, by the
     number of the leaf.
@@ -111,8 +111,8 @@ class CompiledCall(Record):
     `plain` is true if the arguments need no conversion. `held` has the constants of a graph, arrays
     that are passed after the arguments. `watch` has the captured arrays; it is None if there are
     none. `leaves` has for each leaf of the return value the number of a result and the conversion
-    of the result, or None and a value or the recipe of a value. `writes` has the positions of the
-    arguments that the run changes. `speculative` is true if the run may find that a guess was
+    of the result, or else None and a value, which may be a recipe. `writes` has the positions of
+    the arguments that the run changes. `speculative` is true if the run may find that a guess was
     wrong; the arguments in `early` and `generators` are then rolled back. `may_raise` is true if
     the run may raise an error, and also writes, draws random numbers or assumes decisions.
     `outside` describes the objects outside that the function reads and changes; it is None for

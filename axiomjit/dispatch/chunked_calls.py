@@ -1,6 +1,6 @@
 """Calls with arrays in blocks: the function is traced once, with arrays of the entire shapes.
 
-The trace never reads elements of these arrays. A function that the arrays' library has registered
+The trace never reads elements of the arrays. A function that the arrays' library has registered
 computes the results from the graph.
 """
 

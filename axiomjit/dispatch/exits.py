@@ -17,7 +17,7 @@ from axiomjit.functions.exits import Loop, Split, split
 from axiomjit.functions.outside import Wanted
 
 SHORT: Final = 8
-"""A compiled loop is asked for this number of trips, or more."""
+"""The smallest number of remaining trips for which a compiled loop is called."""
 MANY: Final = 64
 """In a loop without an exit, Python runs this number of trips first."""
 FIRST: Final = 64
@@ -28,7 +28,7 @@ FEW: Final = 8
 """Python runs the rest of a loop if at least this number of calls, and most calls, got to an exit
 in their first trip."""
 LARGE: Final = 256
-"""The size of an array with which a compiled call takes less time than a trip in NumPy."""
+"""The size of an array from which on a compiled call takes less time than a trip in NumPy."""
 TRACES: Final = 8
 """From this number of traces on, a loop must do more calls than traces."""
 
@@ -136,7 +136,7 @@ class Trips:
         """Start a loop: a `for` over `function(*ends)`, or a `while` if `function` is None.
 
         Raises:
-            The errors of the call.
+            Errors of the call are passed on.
         """
         self._region = region
         self._rounds = self._calls = self._at_once = self._refused = 0
@@ -183,7 +183,7 @@ class Trips:
         """Do compiled trips, with the values of names; False if Python must run the next trip.
 
         Raises:
-            The errors of the loop.
+            Errors of the loop are passed on.
         """
         region, span, first = self._region, self._span, self._place
         loop = region.loop

@@ -45,7 +45,7 @@ def explained(
         kwargs: The keyword arguments.
 
     Raises:
-        The errors of `lower`, unless Python runs such calls.
+        Errors of `lower` are passed on, unless Python runs calls that have no program.
     """
     try:
         return Explanation(jitted._name, jitted.lower(*args, **kwargs))

@@ -69,7 +69,8 @@ class InNumPy(Record):
     compiled), "lengths" (numbers of selected elements), "truths" (of computed values), "results of
     steps", "checks" (of loops: Python raises an error, or computes with integers beyond 64 bits),
     "errors", "error states" (`np.errstate`), "compilation" (the call came inside an interrupted
-    compilation) or "disabled" (`config.disable`). `reason` explains the last of these calls.
+    compilation) or "disabled" (`config.disable`). `reason` explains the last call that NumPy ran
+    for the cause.
     """
 
     cause: str
@@ -177,10 +178,11 @@ def run_untraceable(
 
     Args:
         run: A function that calls the user's function.
-        errors: A list with the error. The error is removed from the list, since a frame that holds
-            it would be in a reference cycle.
+        errors: A list with the error that the trace raised. The error is removed from the list,
+            since a frame that holds it would be in a reference cycle.
         strict: True if NumPy may not run the function.
-        changes: True if the function changes something outside; with `strict` it is then not run.
+        changes: True if the function changes an object outside it; then NumPy does not run it if
+            `strict`.
 
     Raises:
         AxiomError: the reason, if `strict` is true or NumPy raises an error of the same kind.
@@ -339,9 +341,9 @@ def byteswapped(dtype: object) -> CompiledCall:
 def numpy_call(error: Exception) -> CompiledCall:
     """The compiled call for a layout of arguments that cannot be traced: NumPy runs these calls.
 
-    Calls with such a layout raise an error, need other lengths, or have arguments that are not
-    compiled. The compiled call is cached, so that the next call with this layout is not traced
-    again.
+    Calls with a layout that cannot be traced raise an error, need other lengths, or have arguments
+    that are not compiled. The compiled call is cached, so that the next call with this layout is
+    not traced again.
     """
     refusal, cause = None, ERRORS
     if isinstance(error, GraphTypeError):
@@ -377,7 +379,7 @@ def _memory(array: np.ndarray) -> object:
 def why_not_written(
     compiled: CompiledCall, arguments: Sequence[object], same: EqualPositions | None
 ) -> tuple[int, str, str] | None:
-    """An argument that cannot be written into, the reason and a remedy; None if there is none."""
+    """An argument that cannot be written into, the reason and a remedy; None if all can be."""
     arrays = [(k, value) for k, value in enumerate(arguments) if isinstance(value, np.ndarray)]
     if compiled.watch is not None:
         arrays += [(-1, array) for array, _ in compiled.watch.known()]

@@ -151,7 +151,7 @@ class Gradient(Derivative):
         inputs: Sequence[Node],
         found: Mapping[Node, Node],
     ) -> Any:
-        """The gradient by one argument, with the containers and coordinates of the argument."""
+        """The gradient with respect to an argument, with its containers and coordinates."""
         every, structure = leaves_of(tree)
         made = []
         for leaf, node in zip(leaves, inputs, strict=True):
@@ -202,7 +202,8 @@ def grad(
         has_aux: True if the function returns (value, aux); the result is then (gradient, aux).
         holomorphic: True to get f'(z) of a holomorphic function of complex arguments.
         strict: True to raise an error if the function needs values that are not known during the
-            trace. Otherwise such calls are traced one by one, slowly, with one warning.
+            trace. Without `strict`, calls that need such values are traced one by one, slowly, with
+            one warning.
 
     Returns:
         A compiled function with the same arguments. The gradient has the containers, shapes and

@@ -330,7 +330,7 @@ def _sources_read(compiled: CompiledCall) -> tuple[Source, ...]:
 def _distinct_pairs(
     given: Sequence[tuple[int, object]], writes: Sequence[int]
 ) -> Iterator[tuple[int, np.ndarray, int, np.ndarray]]:
-    """Yield each written array with each other array; every array follows its source."""
+    """Yield each written array with each other array; before each array comes its source."""
     for k in writes:
         source, written = given[k]
         for j, (other_source, other) in enumerate(given):

@@ -605,7 +605,7 @@ class Jitted(NativeCallable[R], Generic[P, R]):
 
     @hides_frames
     def axes_report(self, *args: Any, **kwargs: Any) -> str:
-        """The classes of the axes of Dask arrays or of `spec(..., chunks=...)`, and the stages."""
+        """The classes of axes of Dask arrays or `spec(..., chunks=...)`, and the call's stages."""
         dask: Any = LIBRARIES["dask"].blocks
         call = self._apart(*dask.described((args, kwargs)))
         return str(dask.report(self._traced_whole(call, dask)))
@@ -649,10 +649,10 @@ def jit(
 
     The function is traced once per signature (dtypes, ranks, lengths that are equal or at most 4,
     kinds of strides); another length needs no new compilation. Arrays and numbers are traced, also
-    inside tuples, lists, dicts, dataclasses and instances of your classes. Other values from
-    arguments or outside names are compared in each call; a new value causes a new trace. Parameters
-    in `static_argnames` are constants of a program. Results may be in containers. Named arrays are
-    traced as tensors, by their axes; tensors in the result become named arrays.
+    inside tuples, lists, dicts, dataclasses and instances of your classes. Values from arguments or
+    outside names that are not traced are compared in each call; a new value causes a new trace.
+    Parameters in `static_argnames` are constants of a program. Results may be in containers. Named
+    arrays are traced as tensors, by their axes; tensors in the result become named arrays.
 
     Args:
         fn: The function; without it, `jit` is a decorator with options.

@@ -25,7 +25,9 @@ from axiomjit.symbolic.data_dependent import Decisions
 from axiomjit.symbolic.dims import Guard, Symbol, symbols_in
 
 MAX_TRUTH_PROGRAMS: Final = 4
-"""The largest number of programs per signature that differ only in truths of computed values."""
+"""The largest number of programs per signature that differ only in truth values of computed
+values.
+"""
 MAX_PLANS: Final = 16
 """The largest number of plans for one layout of arguments, each for other outside values."""
 
@@ -33,8 +35,8 @@ MAX_PLANS: Final = 16
 class Tried:
     """The programs that were run for a call and failed, with the numbers that they computed.
 
-    The outcomes of earlier comparisons alone decide which comparison a function makes next. The
-    programs of one signature are the leaves of a tree of such decisions.
+    The outcomes of earlier comparisons alone decide which comparison a function makes next. So the
+    programs of one signature are the leaves of a tree of decisions.
     """
 
     def __init__(self) -> None:
@@ -60,7 +62,7 @@ def fails(guard: Guard, known: Mapping[Symbol, int]) -> bool:
 
 
 def _may_follow(decisions: Decisions, tried: Decisions, known: Mapping[Symbol, int]) -> bool:
-    """True if no decision that both share fails for known numbers, and a later one differs."""
+    """True if two lists of decisions differ, and no earlier decision fails for known numbers."""
     for one, other in zip(decisions, tried, strict=False):
         if fails(one[0], known):
             return False
@@ -70,7 +72,7 @@ def _may_follow(decisions: Decisions, tried: Decisions, known: Mapping[Symbol, i
 
 
 class Found(Record):
-    """A plan for a call, the values of its outside sources, and the call with outside inputs.
+    """A plan for a call, the values of the plan's sources, and the call with inputs from outside.
 
     `plain` are the arguments and inputs after conversion for the program, if known.
     """
@@ -167,7 +169,7 @@ def find_program(
 
 
 def refuse_more_truths(programs: ClassPrograms, tried: Tried, signature: Signature) -> None:
-    """Refuse a program that differs from other programs only in truths of computed values.
+    """Refuse a program that differs from others only in truth values of computed values.
 
     Raises:
         NeedsValuesError: the signature already has the largest number of these programs.

@@ -83,7 +83,7 @@ class WholeCalls:
             changes: True if the function changes something outside.
 
         Raises:
-            The errors of `fallbacks.run_untraceable`.
+            Errors of `fallbacks.run_untraceable` are passed on.
         """
         run, cause = self._call(args, kwargs, strict)
         return (*run_untraceable(run, errors, strict, changes), cause)
@@ -113,7 +113,7 @@ class WholeCalls:
     def _call(
         self, args: Sequence[Any], kwargs: Mapping[str, Any], strict: bool = False
     ) -> tuple[Callable[[], Any], str]:
-        """A function that runs one call, and the cause under which the call counts."""
+        """A function that runs one call, and the cause under which the call is counted."""
         split = None if strict else self.exits()
         if split is not None:
             return functools.partial(split.function, *args, **kwargs), EXITS

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -157,6 +156,7 @@ def _warn_not_compiled(reason: str, remedy: str) -> None:
     )
 
 
+Result = TypeVar("Result")
 _programs: Final = ProgramTable(MAX_SIGNATURES)
 _plans: Final[WeakKeyDictionary[Graph, Table[CompiledCall]]] = WeakKeyDictionary()
 _plans_lock: Final = new_lock()
@@ -420,21 +420,21 @@ def _known_length(length: Dim, values: Mapping[Symbol, int]) -> int | Dim:
     return found if found.constant is None else found.constant
 
 
-def limited_threads() -> AbstractContextManager[None]:
-    """A context in which a task of another scheduler uses `config.worker_threads` threads.
+def in_block(function: Callable[[], Result]) -> Result:
+    """The result of a task of another scheduler, which uses `config.worker_threads` threads.
 
     On a Dask worker with a memory limit, the pool keeps at most `POOL_SHARE` of this limit.
     """
-    limit = _worker_memory()
-    if limit:
-        lazy_import("axiomjit.runtime.memory.allocation")
-        from axiomjit.runtime.memory.allocation import keep_at_most
-
-        keep_at_most(int(limit * POOL_SHARE))
+    lazy_import("axiomjit.runtime.memory.allocation")
     lazy_import("axiomjit.runtime.execution.workers")
     from axiomjit.runtime.execution.workers import threads
+    from axiomjit.runtime.memory.allocation import keep_at_most, with_recycling
 
-    return threads(config.worker_threads)
+    limit = _worker_memory()
+    if limit:
+        keep_at_most(int(limit * POOL_SHARE))
+    with threads(config.worker_threads):
+        return with_recycling(function)
 
 
 def _worker_memory() -> float:
@@ -452,5 +452,5 @@ execution.install(
     lower=lower_graph,
     chosen_orders=chosen_orders,
     add_native_entry=add_native_entry,
-    limited_threads=limited_threads,
+    in_block=in_block,
 )

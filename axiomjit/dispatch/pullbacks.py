@@ -116,7 +116,7 @@ Call = Callable[..., Any]
 
 
 class _MarkedTrace:
-    """A function traced with marked arguments, the result, and the nodes of the arguments."""
+    """The trace of a function with marked arguments: the result, and the nodes of the arguments."""
 
     def __init__(self, call: Call, name: str, args: Sequence[Any]) -> None:
         self.name, self.marks = name, Marks(name)
@@ -138,7 +138,7 @@ class _MarkedTrace:
         nodes: Sequence[Node],
         made_of: Callable[[Node, Any], Any] = gradient_array,
     ) -> tuple[Any, ...]:
-        """The gradients by all arguments, in the containers of the arguments.
+        """The gradients of all arguments, in the containers of the arguments.
 
         A leaf without floats has None in place of a gradient. `made_of` makes an array or tensor
         of a gradient and the leaf.
@@ -210,10 +210,10 @@ class Pullback(Derivative):
 
 
 class GradientOfSum(Derivative):
-    """The gradients by all arguments of the sum of all results."""
+    """The gradients of the sum of all results with respect to all arguments."""
 
     def follow(self, call: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """The gradients by all arguments, in the same containers."""
+        """The gradients with respect to all arguments, in the same containers."""
         followed = _MarkedTrace(call, name_of(self.function), args)
         results = [leaf.node for leaf in followed.results()[0] if has_floats(leaf)]
         ones = [Scalar(node.dtype, node.dtype.type(1), False) for node in results]
@@ -388,7 +388,7 @@ def jvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any])
 
 
 class Jacobian(Derivative):
-    """The derivatives of each element of the results by each element of selected arguments."""
+    """The derivatives of all result elements with respect to all elements of selected arguments."""
 
     def __init__(self, function: Call, argnums: int | tuple[int, ...], mode: str) -> None:
         """Take the function, the positions of the arguments, and the mode."""
@@ -438,7 +438,7 @@ class Jacobian(Derivative):
 
 
 def _jacobian_array(node: Node, result: Any, argument: Any) -> Any:
-    """The derivatives of a result by an argument, as an array or a tensor.
+    """The derivatives of a result with respect to an argument, as an array or a tensor.
 
     A tensor has the axes of the result, then the dual axes of the argument, so that `dot` contracts
     the dual axes with the axes of a change of the argument (ngraph axes, "Dot operation").
@@ -480,7 +480,7 @@ def _by_rows(followed: _MarkedTrace, leaf: Tracer) -> list[Node]:
 
 
 def _by_columns(followed: _MarkedTrace, leaf: Tracer) -> list[Node]:
-    """The Jacobians of a result, by one tangent for each element of the arguments."""
+    """The Jacobians of a result, computed from one tangent for each element of the arguments."""
     made = []
     for k, one in enumerate(followed.nodes):
         unknown = [marked(zeros(node.dtype, node.shape)) for node in followed.nodes]
@@ -514,15 +514,16 @@ def jacobian(
 
     Args:
         fn: A function of arrays that returns arrays, compiled or not.
-        argnums: The positions of the arguments to differentiate by: an int, or a sequence.
+        argnums: The positions of the arguments to differentiate with respect to: an int or a
+            sequence.
         mode: "reverse" computes a pullback per element of the result, "forward" a tangent per
-            element of the argument; "auto" selects the smaller number.
+            element of the argument; "auto" selects the mode that computes fewer.
 
     Returns:
         A compiled function. For each result and argument, the function returns an array with the
-        dimensions of the result, then the dimensions of the argument. Of named arrays, the axes of
-        the argument are dual axes (`axis - 1`), which `dot` contracts with the axes of a change of
-        the argument. For a sequence of `argnums`, the function returns a tuple.
+        dimensions of the result, then the dimensions of the argument. For named arrays, the result
+        has the argument's axes as dual axes (`axis - 1`), which `dot` contracts with the axes of a
+        change of the argument. For a sequence of `argnums`, the function returns a tuple.
 
     Raises:
         GraphValueError: the mode is unknown.
@@ -568,7 +569,7 @@ class Mapped(Derivative):
     def __init__(
         self, function: Call, in_axes: Sequence[Any], structure: Structure, out_axes: int
     ) -> None:
-        """Take the function, the mapped axes of arguments in their containers, and of results."""
+        """Take the function, the axes of arguments, in containers, and the axis of results."""
         super().__init__(function)
         self.in_axes, self.out_axes = unflatten_tree(structure, iter(in_axes)), out_axes
 
@@ -617,7 +618,7 @@ class Mapped(Derivative):
         return unflatten_tree(structure, iter(new))
 
     def _per_leaf(self, axes: Structure, own: Structure, found: Iterator[Any]) -> list[Any]:
-        """The axis of each leaf of an argument; one axis is for all leaves of a container."""
+        """The axis of each leaf of an argument; one axis holds for all leaves of a container."""
         if isinstance(axes, Leaf):
             return [next(found)] * leaf_count(own)
         if isinstance(axes, Branch) and isinstance(own, Branch):

@@ -1,11 +1,12 @@
 """The signature of a call: the key of its programs, and the symbols with their values.
 
-Shapes may be declared, as in `jit(shapes="...ij,...ij->...ij")`. The same letter means the same
-length. Different letters mean different lengths, even if they are equal in a call. `1` is a
-dimension of length 1, which may be broadcast. `...` means any number of leading dimensions, which
-are aligned from the right with the leading dimensions of other arguments. Numbers have the empty
-shape. One program is valid for all calls whose declared lengths are 2 or more, since it does not
-depend on lengths being equal or small. Lengths 0 and 1 need their own programs.
+Shapes may be declared, as in `jit(shapes="...ij,...ij->...ij")`. The same letter stands for the
+same length in all shapes. Different letters stand for different lengths, even if the lengths are
+equal in a call. `1` is a dimension of length 1, which may be broadcast. `...` means any number of
+leading dimensions, which are aligned from the right with the leading dimensions of other arguments.
+Numbers have the empty shape. One program is valid for all calls whose declared lengths are 2 or
+more, since it does not depend on lengths being equal or small. Lengths 0 and 1 need their own
+programs.
 """
 
 from __future__ import annotations
@@ -50,11 +51,11 @@ class ArgumentCode:
 
     Lengths up to 4 are in the code. A larger length is represented by -1 minus its index among the
     distinct lengths, so that equal lengths have equal codes. The code contains strides of -1, 0 and
-    1. It does not contain strides of 2 to 4, since LLVM would use gather instructions, which are
-    six times slower than scalar loads. Another stride may be plus or minus the product of the
-    stride and the length of the next inner dimension; then the code says so, and otherwise it has
-    only the sign of the stride. `numbers` are the values that are not in the code, in order;
-    `ClassSymbols` makes their symbols.
+    1. The code does not contain strides of 2 to 4, since LLVM would use gather instructions, which
+    are six times slower than scalar loads. For any other stride, the code says if it is plus or
+    minus the product of the stride and the length of the next inner dimension; if it is not, the
+    code has only the sign of the stride. `numbers` are the values that are not in the code, in
+    order; `ClassSymbols` makes their symbols.
     """
 
     __slots__ = ("_places", "numbers")

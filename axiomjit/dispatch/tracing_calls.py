@@ -49,8 +49,8 @@ class TracedFunction(Record):
     """A traced function: its graph and results, the outside values that it reads, its effects.
 
     `call` has the arrays and numbers of the call, then the outside inputs; `signature` is the
-    signature of all these values. `vector` has the values of the outside sources that the trace has
-    read. `handles` is true if the function may catch errors, `identifies` if the function has
+    signature of all values in `call`. `vector` has the values of the outside sources that the trace
+    has read. `handles` is true if the function may catch errors, `identifies` if the function has
     compared the identity of two arrays.
     """
 

@@ -1,12 +1,12 @@
 """Arrays in place of lists to which a loop appends, with a place for each possible item.
 
-A list that exists before a loop becomes a `_Log` when a trip of the loop appends to it. Tracing the
-body the first times finds how many items a trip appends, of which type, and whether a condition
-decides this (`AppendsFound` then ends the tracing of the body). When this is known, the body is
-traced once more, with an array that is made before the loop and into which each append writes. The
-place of an item is affine in the indices of the loops around. If a condition decides whether a trip
-appends, a mask says which places are filled. After the loop, a `ListItems` in the list stands for
-the items.
+A list that exists before a loop becomes a `_Log` when a trip of the loop appends to it. The first
+traces of the body find the number and the type of the items that a trip appends, and whether a
+condition decides this (`AppendsFound` then ends the tracing of the body). When this is known, the
+body is traced once more, with an array that is made before the loop and into which each append
+writes. The place of an item is affine in the indices of the loops around. If a condition decides
+whether a trip appends, a mask says which places are filled. After the loop, a `ListItems` in the
+list stands for the items.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ class _Log:
 
 
 class _Body:
-    """A body that is being traced; `done` has the number of places it has used of each list."""
+    """A body that is being traced; `done` has the number of places used so far, for each list."""
 
     def __init__(self, loop: LoopAppends | None, number: Dim | None) -> None:
         following = current()
@@ -281,7 +281,7 @@ class LoopAppends:
         return [log for log in self._state.logs.values() if log.loop is self]
 
     def arrays(self) -> list[Any]:
-        """The arrays of these lists."""
+        """The arrays of the lists in `logs`."""
         found = [one for log in self.logs for one in (log.places, log.filled, log.pythons)]
         return [one for one in found if one is not None]
 
@@ -307,7 +307,7 @@ class LoopAppends:
     def chosen(
         self, truth: Any, run: Callable[..., Any], values: Sequence[Any], loose: Sequence[int]
     ) -> tuple[Any, ...]:
-        """The values after a trip that runs if a truth holds; `trace_cond` explains `loose`."""
+        """The values after a trip that runs if a condition holds; `trace_cond` explains `loose`."""
         fork = self._state.fork(run, lambda *same: same)
         late = lazy_import("axiomjit.tracing.control_flow")
         return tuple(fork.join(late.trace_cond(truth, *fork.sides, values, may_be_unbound=loose)))
@@ -321,7 +321,7 @@ class LoopAppends:
         return apart if step == 1 else -apart if step == -1 else apart // step
 
     def trips(self) -> Dim:
-        """The number of trips; in loops around it, the largest number in any of their trips."""
+        """The number of trips; if it differs between trips of outer loops, the largest number."""
         assert self._ends is not None
         late = lazy_import("axiomjit.tracing.control_flow")
         count, may_be_negative = late.count_trips(*self._ends)

@@ -84,7 +84,7 @@ def traced_array(array: np.ndarray) -> Any:
 
 
 def item_of_indexed(owner: Any, key: Any) -> Any:
-    """`np.r_[key]` or `np.c_[key]`."""
+    """The result of `np.r_[key]` or `np.c_[key]`."""
     items = key if isinstance(key, tuple) else (key,)
     if first_traced(list(items)) is None or any(isinstance(item, str) for item in items):
         return owner[key]
@@ -96,9 +96,9 @@ def item_of_indexed(owner: Any, key: Any) -> Any:
 class KnownArrays:
     """Arrays of known values that the function has made, with the line that made each of them.
 
-    An array of known values cannot hold traced values. If traced values are written into such an
-    array, the function is traced again, and all arrays that the array's line makes are then traced
-    arrays.
+    An array of known values cannot hold traced values. If traced values are written into an array
+    of known values, the function is traced again, and all arrays that the array's line makes are
+    then traced arrays.
     """
 
     def __init__(self, wanted: Wanted) -> None:
@@ -131,7 +131,7 @@ class KnownArrays:
         self._lines.clear()
 
     def want_traced(self, array: Any) -> None:
-        """End the trace if it is known at which line the array that gets traced values was made.
+        """End the trace if the line is known that made an array into which traced values go.
 
         Raises:
             TraceAgain: in the next trace, the arrays of this line are traced arrays.

@@ -73,7 +73,7 @@ _CHANGING: Final = frozenset(
         "symmetric_difference_update",
     }
 )
-"""Other methods that change a container."""
+"""Methods that change a container, and return or read entries of the container."""
 _READING: Final = frozenset(
     {
         *("get", "keys", "values", "items", "copy", "index", "count", "union", "difference"),
@@ -215,7 +215,7 @@ class Calls(Operators):
             return copy(*args, **kwargs)
         if _is_dispatcher(function) and args:
             return self._call_dispatched(function, args, kwargs)
-        if function.__code__ is _MANAGER:  # of a user's generator function
+        if function.__code__ is _MANAGER:  # `contextlib.contextmanager` made the function.
             inner = functools.partial(self.call, function.__wrapped__)  # type: ignore[attr-defined]
             return contextlib._GeneratorContextManager(inner, args, kwargs)
         return self.library(function, args, kwargs)
@@ -292,7 +292,7 @@ class Calls(Operators):
     def _call_unbound(self, function: Any, args: Any, kwargs: Any) -> Any:
         owner, name = args[0], function.__name__
         if not isinstance(owner, function.__objclass__):
-            return function(*args, **kwargs)  # raises
+            return function(*args, **kwargs)  # This raises an error.
         if function is object.__setattr__:
             return self.store_attribute(owner, *args[1:])
         if function is object.__delattr__:
@@ -339,7 +339,7 @@ class Calls(Operators):
                 return made
         elif new is object.__new__:
             if kind.__abstractmethods__ if hasattr(kind, "__abstractmethods__") else ():
-                return kind()  # raises
+                return kind()  # This raises an error.
             made = object.__new__(kind)
         else:
             made = new(kind, *map(self.given, args), **kwargs)

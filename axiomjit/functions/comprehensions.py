@@ -10,7 +10,7 @@
 | | `CONSUMERS` |
 
 A target that is no name is unpacked by a comprehension of one item in the lambda. A comprehension
-stays one if it has `:=`, `lambda`, or a generator that no consumer uses up.
+is not rewritten if it has `:=`, `lambda`, or a generator that no consumer uses up.
 """
 
 from __future__ import annotations

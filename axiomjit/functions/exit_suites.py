@@ -67,7 +67,8 @@ class Suites:
     def _is_left(self, node: Any) -> bool:
         """True for a statement that no program can contain; sides of branches may be exits.
 
-        So a branch is a statement that no program can contain only if both of its sides have one.
+        So a branch is a statement that no program can contain only if both of its sides contain
+        such a statement.
         """
         if isinstance(node, ast.If):
             both = (any(map(self._is_left, side)) for side in (node.body, node.orelse))
@@ -138,7 +139,7 @@ class Suites:
 
         Args:
             statements: The body of the loop.
-            at: The name of the variable with the number of the exit.
+            at: The name of the variable that holds the number of the exit.
             inside: A function that rewrites statements that contain no exit of this loop.
         """
         return self._resumed(statements, at, inside, 0)

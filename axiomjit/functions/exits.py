@@ -10,7 +10,7 @@ For a loop with an exit, for instance a branch that prints, two functions are ma
 | | the suite of the exit and the rest of that trip, and asks again |
 
 A loop over an array, or over `enumerate` or `zip` of arrays, becomes a loop over the places of the
-items. If the objects are no arrays, the loop stays.
+items. If the objects are no arrays, the loop stays as it is.
 
 Python runs the first trip, so that all names have values of the types that they keep in later
 trips.
@@ -59,7 +59,7 @@ class Loop(Record):
     counted: bool
     names: tuple[str, ...]
     whole: tuple[str, ...]
-    """The names that are also read for more than single items."""
+    """The names that are also read as a whole, not only item by item."""
     results: tuple[str, ...]
     function: FunctionType
 

@@ -109,7 +109,9 @@ class Expressions:
         self._temporaries = 0
         self._locals: set[str] = set()
         self.noted: set[str] = set()
-        """The names with truths, which the present outermost loop binds only in some trips."""
+        """The names for which hooks note whether they are bound, since the outermost loop that is
+        rewritten now binds them only in some trips.
+        """
         self._events = 0
         """The number of hooks, `:=` and `yield` so far; hooks that only read names do not count."""
         self._loads: dict[tuple[str, int], ast.Name] = {}
@@ -158,7 +160,7 @@ class Expressions:
 
     @property
     def loose(self) -> set[str]:
-        """The names that may stay without a value in a loop without an error."""
+        """The names for which it is no error if they have no value after a loop."""
         return self._locals | self.noted
 
     def local(self, at: Any) -> str:
@@ -330,7 +332,7 @@ class Expressions:
         return placed(ast.IfExp(all_of(tests, node), last, self.hook("kept", node)), node)
 
     def _continues(self, node: Any, is_and: bool, at: Any) -> ast.expr:
-        """Return a condition: True if a value's truth is `is_and`; else a hook keeps the value."""
+        """Return a condition: True if a value's truth value is `is_and`; else a hook keeps it."""
         if not isinstance(node, ast.BoolOp):
             return self.hook("continues", at, self.expression(node), constant(is_and, at))
         if isinstance(node.op, ast.And) == is_and:
@@ -379,7 +381,7 @@ class Expressions:
         return self.hook("truth", at, self.expression(node))
 
     def truth_value(self, node: Any) -> ast.expr:
-        """Return an expression for the truth of a condition; its value may be a traced value."""
+        """Return an expression for the truth value of a condition, which may be a traced value."""
         empty = ast.arguments([], [], None, [], [], None, [])
         if isinstance(node, ast.Compare) and len(node.ops) > 1:
             signs = [constant(_COMPARE[one.__class__], node) for one in node.ops]

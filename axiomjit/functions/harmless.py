@@ -34,7 +34,9 @@ from axiomjit.functions.sources import ATOMS
 
 LEAST_OPERATIONS: Final = 3
 DATUM: Final = "datum"
-"""The mark of an outside value that may differ in each call, and is an array or `is_datum`."""
+"""The mark of an outside value that may differ in each call: an array, or a value for which
+`is_datum` is true.
+"""
 
 
 class Part(Record):

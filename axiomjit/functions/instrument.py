@@ -1,7 +1,7 @@
 """Copies of functions in which each operation on outside objects calls a hook.
 
-Reads of globals, cells, attributes and items, stores, deletions, calls, truths, iteration and
-operators become calls of hooks, as the table in `expressions.py` says. The order of
+Reads of globals, cells, attributes and items, stores, deletions, calls, tests of truth values,
+iteration and operators become calls of hooks, as the table in `expressions.py` says. The order of
 evaluation, the calls and the line numbers are Python's.
 
 The hooks are free names `_aj_<hook>` of the copy, bound to the attributes of one object.

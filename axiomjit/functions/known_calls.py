@@ -107,7 +107,9 @@ class CallKind(Record):
     """
     writes: tuple[Write, ...] = ()
     functions: tuple[Parameter, ...] | None = ()
-    """Parameters that are functions, or lists of them; None if any argument may be one."""
+    """Parameters that are functions, or lists of functions; None if any argument may be a
+    function.
+    """
     asks: tuple[str, ...] = ALL
     """Special methods that a call may run on arguments; with `ALL` it may also read any
     attribute."""
@@ -215,7 +217,7 @@ class CallTable:
         return found
 
     def find(self, callee: Any) -> CallKind | None:
-        """The kind of calls of an object; None if it is not named."""
+        """The kind of calls of an object; None if no table names the object."""
         found = self._kinds.get(id(callee))
         if found is None:
             if len(sys.modules) == self._count:

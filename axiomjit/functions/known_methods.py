@@ -29,7 +29,7 @@ _NEXT: Final = _methods("iter next getitem")
 _ITERATION: Final = (*_NEXT, *_methods("len length_hint"))
 _ADDITION: Final = _methods("add radd")
 NUMBERS: Final = _methods("float complex index int ceil floor trunc")
-"""The special methods of their arguments that `math` and `cmath` call."""
+"""The special methods that functions of `math` and `cmath` call on their arguments."""
 ALL: Final = (
     *_methods(
         """
@@ -452,7 +452,7 @@ _UNNAMED: Final[dict[str, type]] = {
     "builtins.generator": GeneratorType,
     "builtins.function": FunctionType,
 }
-"""Classes whose module does not have their name."""
+"""Classes that their module does not contain under their name."""
 _PLAIN_MODULES: Final = frozenset({"builtins", "collections", "itertools", "numpy", "operator"})
 """Modules whose unlisted classes, such as iterators, have special methods with the usual
 meaning."""
@@ -471,7 +471,7 @@ file.
 """
 _LABELLED_PURE: Final = frozenset({"__getattr__", "__array_ufunc__", "__enter__", "__exit__"})
 _WITHOUT_SPECIAL: Final = frozenset({"os._Environ"})
-"""Classes whose special methods are unknown, except those named."""
+"""Classes whose special methods are unknown, except the listed ones."""
 
 
 class MethodTable:
@@ -564,7 +564,7 @@ def _in_family(definer: type, name: str) -> Role | None:
 
 
 def _of_labels(name: str) -> Role | None:
-    """The role of a method of a class of xarray or pandas, most of which change nothing."""
+    """The role of a method of a class of xarray or pandas; most of these methods change nothing."""
     if _is_special(name) and name not in _LABELLED_PURE:
         return (_TABLE.roles(object) or {}).get(name)
     writes_file = name.startswith("to_") and name.removeprefix("to_") in LABELLED_FILES

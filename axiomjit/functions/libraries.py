@@ -1,4 +1,4 @@
-"""Facts about the functions and classes of libraries, and the question whether code is a library's.
+"""Facts about the functions and classes of libraries, and tests for code of libraries.
 
 The names of functions of Python's library and of NumPy are sorted by the effects of their calls.
 SciPy's functions are known by the modules that the program has loaded; SciPy is never imported.
@@ -190,7 +190,7 @@ PURE: Final[dict[str, str]] = {
 }
 """Functions and classes that change nothing and keep nothing, by module.
 
-These functions may call any special method of their arguments.
+The functions may call any special method of their arguments.
 """
 
 FAMILIES: Final = (
@@ -228,7 +228,9 @@ DENIED: Final[dict[str, str]] = {
 }
 """Functions in `FAMILIES` that are not pure, by module; a star stands for all functions."""
 DRAWING: Final = frozenset({"random_state", "rng", "seed"})
-"""Names of parameters; a function with such a parameter draws random numbers if it is not given."""
+"""Names of parameters; a function with such a parameter draws random numbers if no argument is
+given for it.
+"""
 
 REFUSED: Final[dict[str, str]] = {
     "builtins": """
@@ -515,7 +517,7 @@ def _is_in_scipy(module: str) -> bool:
 
 
 def public_module(module: str) -> str:
-    """The module that users import from: the part of the name before a private one."""
+    """The module that users import from: the name up to its first private part."""
     return module.partition("._")[0]
 
 

@@ -1,8 +1,8 @@
 """Reads of lists that contain `ListItems`, the items that a loop has appended as a region.
 
 The length, items, slices and conversions to arrays use the array of the items. Before any other
-use, the items are put into the list one by one, if their number is known. If conditions decide the
-number, the function is traced again, with each trip of the loop traced separately.
+use, the items are put into the list one by one, if their number is known. If conditions decide how
+many items there are, the function is traced again, with each trip of the loop traced separately.
 """
 
 from __future__ import annotations

@@ -154,14 +154,14 @@ class Liveness:
 
     @contextmanager
     def before(self, *statements: ast.AST) -> Iterator[None]:
-        """Rewrite a statement that other statements follow."""
+        """A context in which a statement is rewritten; `statements` run after it."""
         self._behind.append(statements)
         yield
         self._behind.pop()
 
     @contextmanager
     def loop(self, node: Any) -> Iterator[None]:
-        """Rewrite the body of a loop, which the next trip may follow."""
+        """A context in which the body of a loop is rewritten; another trip may follow the body."""
         asked = reads(node.test) if isinstance(node, ast.While) else set[str]()
         again = uses(node.body).read
         if isinstance(node, ast.For):
@@ -175,7 +175,7 @@ class Liveness:
 
     @contextmanager
     def caught(self, *parts: ast.AST) -> Iterator[None]:
-        """Rewrite a block that an error may leave at any statement; these parts may follow."""
+        """A context for rewriting a block that an error may leave; `parts` may run after it."""
         self._behind.append(Uses(frozenset(reads(*parts)), frozenset()))
         self._uncertain += 1
         yield
@@ -184,7 +184,7 @@ class Liveness:
 
     @contextmanager
     def function(self) -> Iterator[None]:
-        """Rewrite the body of a function inside, whose own names end with it."""
+        """A context in which the body of an inner function is rewritten."""
         outside = self._behind, self._uncertain
         self._behind, self._uncertain = [], 0
         yield

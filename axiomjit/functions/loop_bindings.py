@@ -1,7 +1,8 @@
 """Names that a loop binds only in some of its trips, and that are read after the loop.
 
-Each such name gets a truth, which becomes true in a trip that binds the name. If no trip has bound
-the name, it has no value. The program then ends with a status, and Python runs the call.
+Each name that only some trips bind gets a truth value, which becomes True in a trip that binds the
+name. If no trip has bound the name, it has no value. The program then ends with a status, and
+Python runs the call.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def noted(rewriter: Rewriter, node: Any, names: Sequence[str]) -> tuple[list[ast.stmt], ...]:
-    """Add truths to a loop for names that it binds; return statements around the loop."""
+    """Add truth values to a loop for names that it binds; return statements around the loop."""
     rewriter.noted = set(names)
     truths = {name: rewriter.local(node) for name in names}
     node.body = _noting(node.body, truths)

@@ -55,7 +55,7 @@ def fori_loop(lower: Any, upper: Any, body: Callable[[Any, Any], Any], init: Any
         init: The value before the first trip: a number, an array, or a tuple or list of them.
 
     Raises:
-        The errors that the loop in Python raises.
+        Errors are those that the loop raises in Python.
     """
     for value in _traced("fori", lower, upper, body, init):
         return value
@@ -70,12 +70,12 @@ def while_loop(cond: Callable[[Any], Any], body: Callable[[Any], Any], init: Any
     """Return the value after `while cond(value): value = body(value)`.
 
     Args:
-        cond: A function of the value that returns one truth.
+        cond: A function of the value that returns one truth value.
         body: A function of the value that returns the next value.
         init: The first value: a number, an array, or a tuple or list of them.
 
     Raises:
-        The errors that the loop in Python raises.
+        Errors are those that the loop raises in Python.
     """
     for value in _traced("repeated", cond, body, init):
         return value
@@ -95,13 +95,13 @@ def cond(
     computed, too.
 
     Args:
-        pred: One truth.
+        pred: One truth value.
         true_fn: Returns a number, an array, or a tuple or list of them.
         false_fn: Returns values of the same types.
         operands: The arguments of both functions.
 
     Raises:
-        The errors that the branch in Python raises.
+        Errors are those that the branch raises in Python.
     """
     for value in _traced("branched", pred, true_fn, false_fn, operands):
         return value

@@ -51,7 +51,7 @@ _COMPARISONS: Final = {
 }
 MOST_KNOWN: Final = 1000
 """The number of trips below which a loop whose values are all known is traced trip by trip, so that
-they stay known. A loop that only fills arrays of floats becomes a region all the same.
+the values stay known. A loop that only fills arrays of floats becomes a region all the same.
 """
 _REGION_BODIES: Final = "axiomjit.tracing.region_bodies"
 MOST_REFUSED: Final = 6
@@ -61,9 +61,9 @@ starts one more trace.
 
 
 Names = tuple[str, tuple[str, ...], tuple[str, ...]]
-"""The names of a body: the truth that ends its loop, or "" if there is none; the variables whose
-values are read in later trips or after the loop or branch; the variables among these that may have
-no value.
+"""The names of a body: the truth value that ends its loop, or "" if there is none; the variables
+whose values are read in later trips or after the loop or branch; the variables among these that may
+have no value.
 """
 
 
@@ -169,13 +169,13 @@ class LoopHooks:
         return fork.join(late.trace_cond(truth, *fork.sides, before, may_be_unbound=loose))
 
     def logical(self, is_and: bool, *parts: Callable[[], Any]) -> Any:
-        """The truth of `and` or `or`, traced in a region; later parts are called only if needed."""
+        """The truth value of `and` or `or` in a region; later parts are called only if needed."""
         found = parts[0]()
         for place, part in enumerate(parts[1:], 1):
             following = current()
             if following is None or following.region is None or not is_traced(found):
                 if self._calls.truth(found) is not is_and:
-                    return not is_and  # the truth of an object is asked for only once
+                    return not is_and  # an object is asked for its truth value once
                 found = part()
                 continue
             late = lazy_import("axiomjit.tracing.control_flow")
@@ -191,7 +191,7 @@ class LoopHooks:
         return found
 
     def ordered(self, signs: tuple[str, ...], *operands: Callable[[], Any]) -> Any:
-        """The truth of a chain of comparisons; operands after a false comparison are not used."""
+        """The truth value of a chain of comparisons, which ends at a false comparison."""
 
         def goes_on(left: Any, place: int) -> Any:
             right = operands[place]()
@@ -203,7 +203,7 @@ class LoopHooks:
         return goes_on(operands[0](), 1)
 
     def negated(self, value: Any) -> Any:
-        """The truth of `not value`."""
+        """The truth value of `not value`."""
         following = current()
         if following is None or following.region is None or not is_traced(value):
             return not self._calls.truth(value)
@@ -218,13 +218,13 @@ class LoopHooks:
         return True
 
     def required(self, truth: Any) -> None:
-        """Make the program require that a truth holds; if it does not, Python runs the call."""
+        """Make the program require that a condition holds; if it does not, Python runs the call."""
         if is_traced(truth):
             late = lazy_import("axiomjit.tracing.control_flow")
             late.note_status(current(), current_scope(), truth.node)
 
     def holds(self, value: Any) -> bool:
-        """The truth of an asserted value in a loop; in a region, a check replaces the assertion."""
+        """The truth value of an asserted value in a loop; a region has a check instead."""
         following = current()
         if following is None or following.region is None:
             return self._calls.truth(value)
@@ -472,7 +472,7 @@ class Counted(_Loop):
 
 
 def compared_in_trips(sign: str, left: Any, right: Any) -> Any:
-    """The outcome, as a traced truth, of a comparison whose outcome differs between trips."""
+    """The outcome, as a traced truth value, of a comparison that differs between trips."""
     return _COMPARISONS[sign](*map(_as_traced, (left, right)))
 
 
@@ -592,19 +592,19 @@ def _fill(cells: Sequence[CellType], values: Sequence[Any], unbound: Any) -> Non
 
 
 def truth_of(value: Any) -> Any:
-    """The truth of a number, as a NumPy bool or a traced bool."""
+    """The truth value of a number, as a NumPy bool or a traced bool."""
     if is_traced(value):
         return value if value.node.dtype == BOOL else np.not_equal(value, False)
     return np.bool_(bool(value))
 
 
 def _condition(value: Any) -> Any:
-    """The condition of a region: a traced truth, or True or False if the truth is known."""
+    """The condition of a region: a traced truth value, or True or False if it is known."""
     return truth_of(value) if is_traced(value) else bool(value)
 
 
 def _negated(value: Any) -> Any:
-    """The negation of a truth."""
+    """The negation of a truth value."""
     return np.logical_not(value) if is_traced(value) else not value
 
 

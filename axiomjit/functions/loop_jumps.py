@@ -1,4 +1,4 @@
-"""Rewrite loops so that truths and branches replace `break`, `continue` and `return`.
+"""Rewrite loops so that truth values and branches replace `break`, `continue` and `return`.
 
 | code | becomes |
 |---|---|
@@ -7,8 +7,8 @@
 | | or `if not t:` with it, where both sides may go on |
 | `return v` in a loop | a value, a truth and `break`; `if` behind the loops returns it |
 
-The names of these truths are temporaries of the rewriter. The rewriter rewrites the new statements
-like all other statements.
+The names of these truth values are temporaries of the rewriter. The rewriter rewrites the new
+statements like all other statements.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def assigned(name: str, value: ast.expr, at: Any) -> ast.stmt:
 
 
 def unless(name: str, statements: list[ast.stmt], at: Any) -> ast.stmt:
-    """A branch that runs the statements if a truth is false."""
+    """A branch that runs the statements if a truth value is False."""
     test = placed(ast.UnaryOp(ast.Not(), _read(name, at)), at)
     return placed(ast.If(test, statements, []), at)
 
@@ -143,7 +143,7 @@ class _Body:
         self._rewriter, self._left = rewriter, left
 
     def block(self, statements: Sequence[Any], skips: str) -> list[ast.stmt]:
-        """The statements without jumps; each jump sets the truth `skips`, if `skips` is a name."""
+        """The statements without jumps; each jump makes the variable `skips` true, if given."""
         made: list[ast.stmt] = []
         for place, node in enumerate(statements):
             if isinstance(node, _JUMPS):
@@ -158,7 +158,7 @@ class _Body:
         return made
 
     def _branch(self, node: ast.If, rest: Sequence[ast.stmt], skips: str) -> list[ast.stmt]:
-        """The statements for a branch with jumps and for `rest`, which runs if it did not jump."""
+        """The statements for a branch with jumps and for `rest`, which runs if no jump was made."""
         sides = node.body, node.orelse
         jumps = [_always_jumps(side) for side in sides]
         if rest and not any(jumps):

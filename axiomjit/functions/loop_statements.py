@@ -11,11 +11,12 @@
 | `if v:` inside such a loop | `def _aj_3():` and `def _aj_4():`, `nonlocal` names and a side, |
 | | `_aj_branch(_aj_3, _aj_4, names, v)` |
 
-`names` has three parts: the name of a truth that ends the loop, or "" (`loop_jumps` has removed
-`break`, `continue` and `return`); the names whose values are read in later trips or after the loop;
-and those names of the second part that may have no value after a trip (`loop_bindings`). In a body,
-`assert v` becomes `assert _aj_holds(v)`, and `raise v` becomes `if _aj_raises(): raise v`: in a
-region, both are checks. A loop with `try`, `with`, `yield`, `global` or `nonlocal` stays a loop.
+`names` has three parts: the name of a truth value that ends the loop, or "" (`loop_jumps` has
+removed `break`, `continue` and `return`); the names whose values are read in later trips or after
+the loop; and those names of the second part that may have no value after a trip (`loop_bindings`).
+In a body, `assert v` becomes `assert _aj_holds(v)`, and `raise v` becomes `if _aj_raises(): raise
+v`: in a region, both are checks. A loop with `try`, `with`, `yield`, `global` or `nonlocal` stays a
+loop.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ _PLAIN_TARGETS: Final = (ast.Name, ast.Tuple, ast.List, ast.expr_context)
 _ENDS: Final = 3
 """The largest number of arguments of `range`."""
 _MOST: Final = {"zip": 2**31, "enumerate": 2}
-"""The largest number of arguments of the other functions whose arguments are taken apart."""
+"""The largest number of arguments of `zip` and `enumerate` that are taken apart."""
 
 
 def counted_loop(rewriter: Rewriter, node: ast.For) -> list[ast.stmt] | None:
@@ -170,7 +171,7 @@ def _with_returns(rewriter: Rewriter, node: Any) -> list[ast.stmt]:
 
 
 def _jumps_removed(rewriter: Rewriter, node: Any) -> tuple[list[ast.stmt], str]:
-    """Remove the jumps of a loop; return statements before the loop, and its ending truth or ""."""
+    """Remove a loop's jumps; return statements before it, and the name that `break` sets or ""."""
     if not has_jump(node.body):
         return [], ""
     left = rewriter.local(node) if has_break(node.body) else ""
@@ -190,7 +191,7 @@ def _noted(rewriter: Rewriter, node: Any) -> tuple[list[ast.stmt], ...]:
     inside = reads(*node.body, getattr(node, "test", ast.Pass()))
     surely = uses(node.body)
     names = set() if surely.ends else bound_names(node.body) - inside - surely.bound
-    rewriter.noted = set()  # those of earlier loops
+    rewriter.noted = set()  # Names of earlier loops are dropped.
     return noted(rewriter, node, sorted(names & _live(rewriter, node) - rewriter.loose))
 
 

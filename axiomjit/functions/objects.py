@@ -70,7 +70,7 @@ _INDICES: Final = type(np.s_)
 
 
 def _maker_by_index(value: Any) -> Any:
-    """NumPy's `r_`, `mgrid` or the like, also for those of `axiomjit.numpy`; None for others."""
+    """NumPy's `r_`, `mgrid` or the like, also for ours of `axiomjit.numpy`; None for others."""
     known = getattr(type(value), "stands_for", value)
     return known if any(known is one for one in (*INDEXED, *GRIDS)) else None
 

@@ -1,4 +1,4 @@
-"""Operators, comparisons, truths and iteration; special methods of users' classes are traced."""
+"""Operators, comparisons, truth values, iteration; special methods of users' classes are traced."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ class _Sized:
 
 
 class Operators(Objects):
-    """Operators on objects; Python and NumPy compute those on arrays, numbers and texts."""
+    """Operators on objects; Python and NumPy compute operators on arrays, numbers and texts."""
 
     def binary(self, sign: str, left: Any, right: Any) -> Any:
         """The result of the binary operator `sign`, applied to `left` and `right`."""

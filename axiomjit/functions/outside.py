@@ -181,7 +181,7 @@ class TraceAgain(BaseException):
 
 
 class Effect(Record):
-    """A change outside that each call does after the program.
+    """A change to an object outside the function, which each call makes after the program has run.
 
     `how` is a name in `effects.HOW`; `target` is the changed object; `values` are the stored
     values, or the arguments of a call; `line` is the line of the user.
@@ -253,7 +253,7 @@ class Outside:
     # Sources and guards
 
     def source(self, made: Source, value: Any = None) -> Source:
-        """The only source of a place; a source that is not part of another is given a `value`."""
+        """The one source of a place; a source that is no part of another source has a `value`."""
         known = self._places.setdefault(made.identity, made)
         if known is made:
             made.number, made.line = len(self.sources), user_location()
@@ -363,7 +363,7 @@ class Outside:
         return self._generators[id(generator)]
 
     def represent(self, value: Any, stands: Any) -> None:
-        """Let the object `stands` represent a value from outside, which has a source."""
+        """Let the object `stands` represent `value`, which is from outside and has a source."""
         self._stands[id(value)] = stands
         self._originals[id(stands)] = stands, value
 

@@ -1,6 +1,6 @@
 """Rewrite patterns of `match` statements into conditions on the subject, which hooks evaluate.
 
-Below, v is an expression that reads the subject without a hook, t another temporary, p and q are
+Below, v is an expression that reads the subject without a hook, t is another temporary, p and q are
 patterns; "p of t[0]" stands for the conditions of p on t[0].
 
 | pattern | holds if all of these are true |
@@ -277,7 +277,7 @@ class PatternHooks:
         """
         if not isinstance(kind, type):
             match value:
-                case kind():  # raises
+                case kind():  # This raises an error.
                     pass
         if not self._hooks.call(isinstance, value, kind):
             return None

@@ -42,7 +42,7 @@ class Scope:
         """The name of the first positional parameter."""
 
     def kind(self, name: str) -> Kind:
-        """Return the kind of a name that is used here."""
+        """Return the kind of a name that is used in this scope."""
         scope = self
         while scope.up is not None:
             if name in scope.outside:
@@ -118,7 +118,7 @@ def bound_names(body: Iterable[ast.AST]) -> set[str]:
 
 
 def own_names(node: Any) -> set[str]:
-    """Return the names of a function or lambda that belong to it, as the source has them."""
+    """Return the names of a function's or lambda's own variables, as they are in the source."""
     return _bindings(node, None)[0]
 
 

@@ -240,7 +240,7 @@ def _starts(node: Function) -> tuple[str, int]:
 def _within_stubs(
     node: Function, code: CodeType, names: list[str]
 ) -> tuple[ast.Module, int, str | None]:
-    """Return the definition inside stubs of its scopes, their number, and the innermost class.
+    """Return the definition nested in stubs of its scopes, the number of stubs, the inner class.
 
     An enclosing function binds the names that are free in the code.
     """

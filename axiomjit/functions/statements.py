@@ -83,7 +83,7 @@ class Rewriter(Expressions):
         return made
 
     def _around(self, kind: str, *parts: Any) -> Any:
-        """A context in which `liveness` knows parts that may follow; `kind` names its method."""
+        """The context of the method `kind` of `liveness`; without liveness, an empty context."""
         return nullcontext() if self.liveness is None else getattr(self.liveness, kind)(*parts)
 
     @contextmanager

@@ -1,10 +1,10 @@
 """Texts of computed values, and calls that write messages, both made after the program has run.
 
 A `Text` is the result of `str`, `repr`, formatting or joining of values that only the running
-program knows. In effects and results, a `Text` is a container of these values, and the string is
-built from the values. If the traced call knows all numbers of a text, the trace can build the
-string, and guards check the numbers. Calls of functions that warn and log are effects with the line
-that runs.
+program knows. In effects and results, a `Text` is a container of the values in it, and the string
+is built from the values. If the traced call knows all numbers of a text, the trace can build the
+string, and guards check the numbers. Calls of functions that warn or log are effects, which store
+the line of the call.
 """
 
 from __future__ import annotations

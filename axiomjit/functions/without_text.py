@@ -38,10 +38,10 @@ class Names(Protocol):
     """Reads the names of a function, with guards."""
 
     def name(self, name: str) -> Any:
-        """A global or builtin name."""
+        """The value of a global or builtin name."""
 
     def cell(self, name: str) -> Any:
-        """A variable of an enclosing function."""
+        """The value of a variable of an enclosing function."""
 
 
 def copy_without_text(calls: Any, function: FunctionType, names: Names) -> FunctionType:
@@ -50,7 +50,7 @@ def copy_without_text(calls: Any, function: FunctionType, names: Names) -> Funct
     Args:
         calls: The hooks of the trace.
         function: A function of the user's.
-        names: Reads its names.
+        names: The object that reads the names of the function.
 
     Raises:
         NeedsValuesError: the code stores outside, or uses an object of an unknown kind.

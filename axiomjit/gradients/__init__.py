@@ -1,12 +1,12 @@
-"""Gradients, computed by the adjoint of a graph, which is made of further nodes in the graph.
+"""Gradients, computed by the adjoint of a graph; the adjoint consists of further nodes.
 
 The derivative rules are tables: `rules.py` has a row for each elementwise primitive, `libraries.py`
 a row for each NumPy function that is called with entire arrays, and `folds.py` a row for each fold
 and scan. `transposes.py` has the adjoints of reads by index maps, and `structures.py` the adjoints
 of operations that move elements. `reverse.py` walks a graph from its results to its arguments.
-`marks.py` makes copies of nodes; gradients are taken by these copies. `regions.py` has the adjoints
-of loops and branches, and `kept_values.py` chooses the values of each trip that such an adjoint
-keeps. `recomputing.py` computes values a second time, for `checkpoint`.
+`marks.py` makes copies of nodes; gradients are taken with respect to these copies. `regions.py` has
+the adjoints of loops and branches, and `kept_values.py` chooses the values of each trip that such
+an adjoint keeps. `recomputing.py` computes values a second time, for `checkpoint`.
 
 A row is a rule, `NO_PATH` (the derivative is zero wherever it exists) or `Refused(reason)`.
 

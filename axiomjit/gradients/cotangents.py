@@ -1,7 +1,8 @@
-"""Cotangents: derivatives of results by a node, with masks of the elements that are defined.
+"""Cotangents: derivatives with respect to nodes, with masks of the elements that are defined.
 
 A cotangent keeps the condition of a `where`, mask or padding until the cotangent is summed. Until
-the sum, a factor that is infinite or NaN where the condition is false has no effect.
+the cotangent is summed, a factor that is infinite or NaN where the condition is false has no
+effect.
 
 In the body of a loop, the cotangent of a part of an array stores the place of the part until it is
 added to the cotangent of the array. Each trip then writes only the part.
@@ -61,11 +62,12 @@ class Place(Record):
 
 
 class Cotangent(Record):
-    """The derivative by a node; an element counts if some mask in `within` is true at it.
+    """The derivative of a result with respect to a node, at the elements that count.
 
-    If `within` is None, all elements count. If `exact` is true, elements that do not count are
-    zero; otherwise elements that do not count are undefined. If there is a `place`, `value` is the
-    cotangent of that part of the node, and the cotangent of the other elements is zero.
+    An element counts if some mask in `within` is true at it; if `within` is None, all count. If
+    `exact` is true, elements that do not count are zero; otherwise elements that do not count are
+    undefined. If there is a `place`, `value` is the cotangent of that part of the node, and the
+    cotangent of the other elements is zero.
     """
 
     value: Node
@@ -160,7 +162,7 @@ class Cotangent(Record):
         return Cotangent(value, tuple(masks), self.exact)
 
     def seen(self, view: Callable[[Node], Node]) -> Cotangent:
-        """The cotangent with its values and its masks replaced by a view of them."""
+        """The cotangent, with its values and its masks read through a view."""
         within = None if self.within is None else tuple(map(view, self.within))
         return Cotangent(view(self.value), within, self.exact)
 

@@ -66,7 +66,7 @@ def _hermitian(m: Any) -> Any:
 
 
 def _triangle(s: Any, lower: bool) -> Any:
-    """The gradient by the triangle that a function reads, given the gradient by all entries."""
+    """The gradient of the triangle that a function reads, given the gradient of all entries."""
     inside = _below(s) if lower else _below(s.mT).mT
     return np.where(inside, s * 2, np.where(_on_diagonal(s), s, 0))
 

@@ -3,9 +3,10 @@
 Each element of a sum gets the cotangent of the result. Each factor of a product gets the cotangent
 times the other factors. The elements that are equal to a maximum get equal shares of the cotangent.
 
-Any other fold has the form a_i = phi(a_(i-1), m_i). A scan gives the states a_(i-1), at which the
-partial derivatives d1(i) and d2(i) of phi are evaluated. The cotangents of the states,
-h_(i-1) = d1(i) h_i + g_(i-1), are a scan of affine functions from the last element to the first.
+A fold that is no sum, product, maximum or minimum has the form a_i = phi(a_(i-1), m_i). A scan
+gives the states a_(i-1), at which the partial derivatives d1(i) and d2(i) of phi are evaluated. The
+cotangents of the states, h_(i-1) = d1(i) h_i + g_(i-1), are a scan of affine functions from the
+last element to the first.
 """
 
 from __future__ import annotations
@@ -124,7 +125,7 @@ def _spread(
         x: The folded elements.
         rank: The number of dimensions that are not folded.
         reduced: The fold of the last dimension.
-        factor: The derivative of that fold by each element.
+        factor: The derivative of that fold with respect to each element.
     """
     last = len(x.shape) - 1
     if last > rank:
@@ -148,7 +149,9 @@ def _times_behind(factors: Node, values: Node) -> Node:
 
 @lru_cache
 def scaling_fold(dtype: DType, kept: DType) -> StateFold:
-    """The fold of pairs: the product of all factors; the last value times all earlier factors.
+    """The fold of pairs (factor, value) to the product of the factors and the scaled last value.
+
+    The last value is multiplied by all earlier factors.
 
     The values have the dtype `kept`, in which they are stored.
     """
@@ -263,8 +266,8 @@ def _from_the_end(partials: Sequence[Sequence[Node]], given: Sequence[Node], d: 
     """The cotangents of the states of a scan along the last dimension, which is dimension d.
 
     Args:
-        partials: For each value of a state, its partial derivatives by the values of the previous
-            state, at each point.
+        partials: For each value of a state, its partial derivatives with respect to the values of
+            the previous state, at each point.
         given: The contributions to the cotangents of the states from outside the scan.
         d: The dimension of the scan.
     """
@@ -309,8 +312,8 @@ def _is_zero(node: Node) -> bool:
 def affine_fold(dtype: DType, places: Places) -> StateFold:
     """The fold that composes affine functions v + M h; a state holds the rows of M, then v.
 
-    The state has the elements of M at `places`, which hold those of any product; others are 0. A
-    fold of this kind has few dependences itself: its own adjoint has blocks on the diagonal.
+    The state has the elements of M at `places`; in any product, all other elements are 0. A fold of
+    this kind has few dependences itself: its own adjoint has blocks on the diagonal.
     """
     order = {
         place: k for k, place in enumerate((r, s) for r, row in enumerate(places) for s in row)
@@ -431,7 +434,7 @@ def _at_last(value: Node, shape: tuple[Any, ...]) -> Node:
 def _partials(
     fold: StateFold, parts: Sequence[int], given: Sequence[Node], derive: Derive
 ) -> tuple[list[list[Node]], list[list[Node]]]:
-    """The derivatives of a state's values by the previous state, and by the element's values."""
+    """The derivatives of a state's values with respect to the previous state and the element."""
     count = len(fold.parts)
     inputs = [Input(fold.parts[k % count], k, ()) for k in range(2 * count)]
     asked = [*(inputs[k] for k in parts), *(inputs[count + k] for k in parts)]
@@ -506,9 +509,9 @@ def _is_square(node: Node) -> bool:
 def of_log_sum_exp(op: Op, g: Cotangent) -> tuple[Node, Cotangent] | None:
     """The operand x of log(sum(exp(x - s))) + s, and its cotangent; None for other operations.
 
-    The value does not depend on s, so the derivative by s is zero. The derivative by x is exp(x -
-    result). If the result is -inf, the derivative is 0; if the result is inf, the infinite elements
-    get equal shares.
+    The value does not depend on s, so the derivative with respect to s is zero. The derivative with
+    respect to x is exp(x - result). If the result is -inf, the derivative is 0; if the result is
+    inf, the infinite elements get equal shares.
     """
     found = _log_sum_exp(op)
     if found is None:

@@ -1,8 +1,8 @@
 """The values of a trip of a loop that the adjoint of the loop keeps.
 
-A trip of the adjoint reads arrays that the trips of the loop change. For each such array, the loop
-keeps either the parts that the adjoint reads, or the entire array before each trip. If the loop
-keeps the entire array, the adjoint computes later versions of the array again.
+A trip of the adjoint reads arrays that the trips of the loop change. For each array that trips
+change, the loop keeps either the parts that the adjoint reads, or the entire array before each
+trip. If the loop keeps the entire array, the adjoint computes later versions of the array again.
 """
 
 from __future__ import annotations

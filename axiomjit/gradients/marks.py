@@ -19,7 +19,7 @@ _numbers: Final = itertools.count(1)
 
 
 class Marked(Op):
-    """A copy of a value by which gradients are taken; its number distinguishes equal copies.
+    """A copy of a value whose gradient is taken; the number of the copy distinguishes equal copies.
 
     Writes into the copy do not change an argument, and uses of the original value do not contribute
     to the gradient.
@@ -148,7 +148,7 @@ def with_kept_regions(outputs: Sequence[Node]) -> list[Node]:
 
 
 def _with_inputs(node: Node) -> tuple[Node, ...]:
-    """The operands of a node and the inputs of its rule; only the replacement, if there is one."""
+    """The operands of a node and the inputs of its rule; or the replacement, if there is one."""
     other = kept_regions().get(node)
     if other is not None:
         return (other,)

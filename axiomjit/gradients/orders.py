@@ -92,7 +92,10 @@ def _rows(x: Any, axis: Any) -> Any:
 
 
 def _kept(made: Any, x: Any, axis: Any, keepdims: bool, more: int = 0) -> Any:
-    """The result of a reduction; `keepdims` inserts its dimensions after the first `more` ones."""
+    """The result of a reduction; for `keepdims`, with the reduced dimensions, of length 1.
+
+    The result has `more` additional dimensions in front.
+    """
     if not keepdims:
         return made
     axes = reduced_dimensions(x.node, axis)

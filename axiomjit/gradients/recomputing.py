@@ -37,7 +37,7 @@ class Recomputed:
     def __init__(
         self, arguments: Sequence[Node], results: Sequence[Node], adjoint: Adjoint
     ) -> None:
-        """Find the nodes to compute again: those that depend on arguments, except random draws."""
+        """Find the nodes to compute again: nodes that depend on arguments, except random draws."""
         self._results, self._adjoint = tuple(results), adjoint
         ends = frozenset(arguments)
         order = post_order(

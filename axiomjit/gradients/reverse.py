@@ -224,7 +224,7 @@ def _through(op: Op, k: int, g: Cotangent) -> Cotangent:
 
 
 def of_elementwise(op: Op, g: Cotangent, wanted: Wanted) -> Contributions | Refused:
-    """The cotangent of each wanted operand: `g` times the partial derivative by the operand."""
+    """The cotangent of each wanted operand: `g` times the derivative with respect to it."""
     row = ELEMENTWISE[op.primitive.name]
     has_complex = any(is_complex(op.operands[k].dtype) for k in wanted)
     if has_complex and op.primitive.name in OF_COMPLEX:
@@ -292,7 +292,7 @@ def _refusal(op: Op, row: Refused) -> GradientError:
 
 
 def gradients(seeds: Sequence[tuple[Node, Node]], arguments: Sequence[Node]) -> Mapping[Node, Node]:
-    """The gradient by each argument; it is zero for an argument on which no result depends."""
+    """The gradient of each argument; it is zero for an argument on which no result depends."""
     found = adjoint(seeds, arguments)
     made: dict[Node, Node] = {}
     for node in arguments:

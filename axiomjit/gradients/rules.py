@@ -46,7 +46,7 @@ def _power_of_exponent(y: Any, base: Any, exponent: Any) -> Any:
 
 
 def _larger(a: Any, b: Any) -> Any:
-    """The derivative of max(a, b) by a; 0.5 where the two numbers are equal."""
+    """The derivative of max(a, b) with respect to a; 0.5 where the two numbers are equal."""
     return np.where(a == b, 0.5, np.where((a > b) | np.isnan(a), 1, 0))
 
 
@@ -55,7 +55,7 @@ def _smaller(a: Any, b: Any) -> Any:
 
 
 def _number_larger(a: Any, b: Any) -> Any:
-    """The derivative of fmax(a, b) by a; 0.5 where the two numbers are equal."""
+    """The derivative of fmax(a, b) with respect to a; 0.5 where the two numbers are equal."""
     return np.where(a == b, 0.5, np.where((a > b) | (np.isnan(b) & ~np.isnan(a)), 1, 0))
 
 
@@ -68,7 +68,7 @@ def _root(y: Any, x: Any) -> Any:
 
 
 def of_norm(y: Any, x: Any) -> Any:
-    """The derivative of a norm by the sum of squares below the root; 0 where the norm is 0."""
+    """The derivative of a norm with respect to the sum of squares; 0 where the norm is 0."""
     return _without_zero(0.5, y)
 
 
@@ -77,7 +77,7 @@ def _cube_root(y: Any, x: Any) -> Any:
 
 
 def _share(y: Any, a: Any, b: Any, power: Any) -> Any:
-    """The derivative of log(power(a) + power(b)) by a; 0.5 where both operands are infinite."""
+    """The derivative of log(power(a) + power(b)) with respect to a; 0.5 if both are infinite."""
     most = np.where(a == b, 0.5, 1)
     return np.where(np.isneginf(a), 0, np.where(np.isposinf(a), most, power(a - y)))
 

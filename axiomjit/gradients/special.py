@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from axiomjit.base.dtypes import is_complex
 from axiomjit.base.locks import lazy_import
 from axiomjit.gradients.rules import TWO_BY_ROOT_PI, NoPath, Partial, Refused
 from axiomjit.gradients.values import NodeArray
@@ -83,7 +84,7 @@ def _logsumexp(
     part: int | None = None,
 ) -> Any:
     """The cotangents of the terms and the weights; terms of -inf and sums of none have zeros."""
-    if return_sign or y.dtype.kind == "c":
+    if return_sign or is_complex(y.dtype):
         return Refused("logsumexp of complex numbers, or with signs")
     g, y = _with_kept_axes((g, y), axis, keepdims)
     share = np.where(a == -np.inf, 0.0, np.exp(a - np.where(y == -np.inf, 0.0, y))) * g

@@ -194,7 +194,7 @@ def _orders(index: IndexMap, extents: Shape) -> list[list[int]]:
 
 
 def arranged(value: Node, index: IndexMap, extents: Shape, shape: Shape) -> Node:
-    """Values at the points of a plain map as an array of the operand's shape, with zeros elsewhere.
+    """An array of the operand's shape: the values at the points of a plain map, zeros elsewhere.
 
     The dimensions of `value` are the iterators of the map, in the order of `_orders`.
     """
@@ -401,7 +401,7 @@ def owned(node: Node) -> Node:
 def _written(
     reads: Sequence[Read], extents: Shape, index: IndexMap, shape: Shape, conditions: Conditions
 ) -> Node:
-    """The adjoint of any map: products are written into zeros; several at one element are added."""
+    """The adjoint of any map: products are written into zeros, and added at each element."""
     if conditions:  # the conditions exclude points beyond the operand's ends, too
         raise GradientError(
             "a gradient through windows that take steps",

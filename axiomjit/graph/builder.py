@@ -1,9 +1,9 @@
 """The builder of all nodes: it resolves dtypes, lengths and maps; later stages only check them.
 
-Every front end (tracing under `jit`, the axis graph) uses these functions. Functions without maps
-broadcast as NumPy does; other functions take explicit index maps. NumPy's own tables decide dtypes
-(`axiomjit.base.dtypes`). A Python number is weak: it takes the dtype of the other operands, and is
-refused if that dtype cannot hold the number.
+Every front end (tracing under `jit`, the axis graph) makes nodes by the functions of this module.
+Functions without maps broadcast as NumPy does; other functions take explicit index maps. NumPy's
+own tables decide dtypes (`axiomjit.base.dtypes`). A Python number is weak: it takes the dtype of
+the other operands, and is refused if that dtype cannot hold the number.
 
 A join has no memory of its own. The parts of a join are read in place, and only a join that is a
 result is stored. So padding or rolling an operand makes no copy.

@@ -1,8 +1,8 @@
 """Captured arrays, which a traced function uses without getting them as arguments.
 
 If an array outlives the trace, other code uses it as well, so programs read its memory in each
-call. Any other array was made by the function, so programs keep a copy of its elements at the time
-of its use.
+call. An array that does not outlive the trace was made by the function, so programs keep a copy of
+its elements at the time of its use.
 """
 
 from __future__ import annotations

@@ -159,12 +159,12 @@ def close_bodies(
         ends: The outputs of each graph, by the position of the input that an output replaces; a
             result that replaces no input has the position -1.
         index: The index of the loop.
-        since: The number of regions before the body; copies with a larger number are made in the
-            body.
+        since: The number of regions before the body; the body makes the copies with larger numbers.
         captured: The operands that follow the carried operands, even if no body reads them.
         most: The largest number of operations of all bodies together.
         around: The ranges of outer loops, if they include trips in which this loop has no trips.
-            Values that cannot be computed in such trips stay in the body.
+            Values that cannot be computed in trips of outer loops without trips of this loop stay
+            in the body.
 
     Raises:
         RegionRefused: a body has an operation that a loop cannot compute.

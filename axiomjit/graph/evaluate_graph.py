@@ -63,7 +63,7 @@ def evaluate_graph(
 def _evaluate_all(
     graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int]
 ) -> tuple[tuple[Array, ...], dict[Symbol, int]]:
-    """The outputs of a graph, and all its lengths, with the data-dependent lengths."""
+    """The outputs of a graph, and all lengths in the graph, including data-dependent lengths."""
     values: dict[Node, Array] = {}
     written: dict[Node, list[Array]] = {}
     known = dict(lengths)

@@ -7,8 +7,7 @@ the functions that run compiled graphs. Until `install` is called, the NumPy eva
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from axiomjit.graph.nodes import Constant, Graph
 from axiomjit.symbolic.dims import Symbol
 
 Finish = Callable[[Sequence[np.ndarray]], Any]
+Result = TypeVar("Result")
 _installed: Final = INSTALLED
 
 
@@ -124,13 +124,13 @@ def run(
     return tuple(results)
 
 
-def run_block(
-    graph: Graph, arguments: Sequence[object], lengths: Mapping[Symbol, int]
-) -> tuple[np.ndarray, ...]:
-    """The results of the graph of a block, run on `config.worker_threads` threads."""
-    limited = _installed.get("limited_threads", nullcontext)
-    with limited():
-        return run(graph, arguments, lengths)
+def in_block(function: Callable[[], Result]) -> Result:
+    """The result of a function that runs graphs of blocks, on `config.worker_threads` threads.
+
+    Its new NumPy arrays have recycled memory, as results of kernels have.
+    """
+    runner: Callable[[Callable[[], Result]], Result] | None = _installed.get("in_block")
+    return function() if runner is None else runner(function)
 
 
 def run_in_numpy(

@@ -262,7 +262,7 @@ def stored_elements(value: Any, dtype: DType) -> Any:
     """Nested lists in which each number is stored in an element of a dtype, by NumPy's rules.
 
     Raises:
-        The errors of `stored_number`.
+        Errors of `stored_number` are passed on.
     """
     if isinstance(value, list | tuple):
         return [stored_elements(one, dtype) for one in value]

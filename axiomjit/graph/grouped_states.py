@@ -75,7 +75,7 @@ def group_states(
     Args:
         fold: The fold that combines two states of one group.
         rows: The parts of the elements' states; elements stand along the last dimension.
-        cells: The label of each element, an int64; one or more elements.
+        cells: The label of each element, an int64; there is at least one element.
         sizes: The number of elements with each label; the last label is left out.
         argsort: The function that sorts labels in a stable way, and returns positions.
 

@@ -1,8 +1,8 @@
 """Gathers: the elements of an array at positions, and the elements that a mask selects.
 
 A gather checks that the positions are within the length, then reads the elements. The number of
-elements that a mask selects is a data-dependent length. `with_counts` adds these counts to a graph,
-and `counted` computes other lengths from the counts.
+elements that a mask selects is a data-dependent length. `with_counts` adds the counts of masks to a
+graph, and `counted` computes other lengths from the counts.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def _checked_length(
     """The length, computed after a check that all positions are within the length.
 
     `wide` are the positions as int64. Positions that are computed element by element are not stored
-    for the check; a loop finds the smallest and the largest.
+    for the check; a loop finds the smallest and the largest position.
     """
     # the last iterator carries the length; the operand repeats along it, also for a length of 0
     whole = shape and list(map(id, positions.shape)) == list(map(id, shape))
@@ -206,8 +206,8 @@ def true_positions(mask: Node) -> tuple[Node, ...]:
 def with_counts(graph: Graph, scope: Scope) -> Graph:
     """The graph with the counts of masks that the graph or a guard uses.
 
-    Guards on these lengths are removed from the scope; the program checks them when the counts are
-    known.
+    Guards on data-dependent lengths are removed from the scope; the program checks these guards
+    when the counts are known.
     """
     later = {g: data_dependent_in(g.left, g.right) for g in scope.guards}
     later = {guard: symbols for guard, symbols in later.items() if symbols}

@@ -51,9 +51,9 @@ class LibraryOperation(Primitive):
     first iterators, in order. The result has the dtype `gives`, by default the dtype of the first
     operand. If `keeps` is true, the result has all iterators; otherwise the operation reduces,
     selects or indexes the last iterators, which the result lacks. `direct_function(operands,
-    labels)` may return a function of operands in this layout that returns the result, or None.
-    `additions(shapes, labels)` is the cost; by default each element of the first operand costs
-    `weight` additions.
+    labels)` may return a function that takes operands with these labels and returns the result, or
+    None. `additions(shapes, labels)` is the cost; by default each element of the first operand
+    costs `weight` additions.
 
     With `reads_each_once`, an operand is read in its own order, each element at most once;
     otherwise the operation may read the entire storage of the operand. If `parts(operands, labels,

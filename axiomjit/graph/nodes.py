@@ -143,7 +143,7 @@ class Token:
 class Input(Node):
     """The argument of the program at a position; `is_weak` is true for a Python number.
 
-    In front ends, `storage` is the token of its storage if the input is assignable.
+    In front ends, `storage` is the token of the input's storage if the input is assignable.
     """
 
     position: int
@@ -209,15 +209,15 @@ class Op(Node):
     """A primitive at every point of an iteration space; iterators from `rank` on are reduced.
 
     A join has a region per operand. The regions are disjoint boxes that cover the iteration space;
-    the value at a point is the value of the operand whose region contains the point. Other ops have
-    no regions. An op with a fold but without reduced iterators is a scan: its values are the
-    partial reductions along the last iterator.
+    the value at a point is the value of the operand whose region contains the point. Ops that are
+    no joins have no regions. An op with a fold but without reduced iterators is a scan: its values
+    are the partial reductions along the last iterator.
 
     Points of the iteration space that violate one of the `conditions` are skipped: nothing is read
     or reduced there. Without a fold, the values at skipped points are undefined, and only ops with
     conditions of their own read the op. A gather has no fold, and no loops over the iterators from
-    `rank` on. At each point, these iterators have the values of the operands after the first, which
-    were checked to be within the extents.
+    `rank` on. At each point of a gather, the iterators from `rank` on have the values of the
+    operands after the first, which were checked to be within the extents.
     """
 
     primitive: Primitive
@@ -268,14 +268,14 @@ class Op(Node):
 class Update(Op):
     """The next version of a storage: the second operand overwrites a part of the first.
 
-    The iteration space is the iteration space of the second operand. For each point of this space,
-    the first map gives the element that is replaced; no element is replaced twice. The value has
-    the shape of the first operand, `whole`. In the view program, the update writes into the memory
-    of the first operand.
+    The iteration space is the iteration space of the second operand. For each point of the
+    iteration space, the first map gives the element that is replaced; no element is replaced twice.
+    The value has the shape of the first operand, `whole`. In the view program, the update writes
+    into the memory of the first operand.
 
     Further operands are positions, as in a gather; the op is then a scatter. Several points of a
-    scatter may write the same element. Either the last value in C order remains, or each value is
-    combined with the old value, in the dtype of the values.
+    scatter may write the same element. In a scatter, either the last value in C order remains, or
+    each value is combined with the old value, in the dtype of the values.
     """
 
     whole: tuple[Dim, ...] = ()
@@ -302,8 +302,8 @@ class Graph(Record):
     """A program: its inputs, in the order of arguments, and its outputs.
 
     `writes` are the positions of inputs that the program changes. The last outputs, one per write
-    in order, are the final values of these inputs; they are written but not returned. The counts of
-    `data_dependent` lengths are outputs, too, between the results and the final values.
+    in order, are the final values of the inputs in `writes`; they are written but not returned. The
+    counts of `data_dependent` lengths are outputs, too, between the results and the final values.
     """
 
     __slots__ = ("__dict__", "__weakref__")
@@ -496,9 +496,9 @@ def operand_iterators(op: Op) -> tuple[tuple[int, ...], ...]:
     """For each operand of a library operation, the iterators of its dimensions.
 
     A single operand uses all iterators, and so do the operands of an operation that keeps all
-    iterators. Otherwise there are two operands. Each operand uses the iterators in its map. The
-    first operand also uses the iterators that are in neither map; its values repeat along them. If
-    the operation declares `ranks`, each operand has only iterators of its own.
+    iterators. Any other library operation has two operands. Each operand uses the iterators in its
+    map. The first operand also uses the iterators that are in neither map; its values repeat along
+    them. If the operation declares `ranks`, each operand has only iterators of its own.
     """
     library = op.primitive if isinstance(op.primitive, LibraryOperation) else None
     if library is not None and library.ranks is not None:

@@ -137,7 +137,7 @@ class StateFold(FoldRule):
 
 
 def scalar_text(outputs: Sequence[Node], states: int) -> str:
-    """The text of a graph of two states; a0, a1.. are values of the left one, b0.. of the right."""
+    """The text of a graph of two states: the left with values a0, a1, .., the right with b0, .."""
     names: dict[Node, str] = {}
     lines: list[str] = []
     for node in post_order(tuple(outputs)):
@@ -297,8 +297,8 @@ def as_records(states: Sequence[np.ndarray], fold: StateFold) -> np.ndarray:
 class WelfordFold(StateFold):
     """A fold with the state (count, sum, shifted sum, sum of squared deviations).
 
-    The shifted sum is the sum of differences from one of the elements. Because of this sum, the
-    difference between the means of two parts is exact if all elements are large. Two parts are
+    The shifted sum is the sum of differences from one of the elements. Because of the shifted sum,
+    the difference between the means of two parts is exact if all elements are large. Two parts are
     merged by the formula of Chan, Golub and LeVeque ("Updating formulae and a pairwise algorithm
     for computing sample variances", 1979), which has no cancellation.
     """
@@ -466,7 +466,7 @@ def positions_along(shape: tuple[Dim, ...], axes: Sequence[int]) -> Node:
 def choose_position(extreme: UfuncFold, node: Node, axes: Sequence[int]) -> Node:
     """The position of the first largest or smallest element along dimensions, or of the first NaN.
 
-    The dimensions are counted as one, in the order listed.
+    The dimensions count as one dimension in C order, so the index of the last one changes fastest.
 
     Raises:
         GraphValueError: a dimension has no elements.

@@ -2,9 +2,9 @@
 
 A region has bodies, which are closed graphs with one input per operand. The first operands are
 versions of storages that the region overwrites; a carried number is a storage without dimensions.
-The other operands are captured: bodies only read them. The value of a region is its number of
-trips. A `Written` node is the next version of an overwritten storage. The index of a loop is a
-symbol of the kind INDEX; lengths and index maps of the body may contain it.
+The operands that a region does not overwrite are captured: bodies only read them. The value of a
+region is its number of trips. A `Written` node is the next version of an overwritten storage. The
+index of a loop is a symbol of the kind INDEX; lengths and index maps of the body may contain it.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Loop(Region):
     """A loop, whose body runs `trips` times, in order; `index` counts the trips from 0.
 
     If `trips` is None, the number of trips has no limit. If there is a second body, it computes a
-    truth before each trip, and the loop ends when the truth is false.
+    truth value before each trip, and the loop ends when the truth value is False.
     """
 
     index: Symbol | None = None
@@ -116,7 +116,7 @@ def written_versions(node: Op) -> tuple[Written, ...]:
 
 
 def after_region(node: Written) -> Written:
-    """The version after a region, with the region's present operand as the old version."""
+    """The version after a region, in which the present operand of the region is the old version."""
     region = node.operands[1]
     return node.replace(operands=(region.children[node.place], region))
 

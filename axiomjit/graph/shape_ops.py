@@ -1,7 +1,7 @@
 """Operations that merge, split, slice, flip and pad dimensions, and windows that slide along them.
 
 If neighbouring dimensions are contiguous in memory, the stride of the last dimension visits the
-elements of all these dimensions. So the map of a merged dimension gives the last of these
+elements of all these dimensions. So the map of a merged dimension gives the last of the merged
 dimensions an index that may exceed its length, and the other dimensions the index 0. Splitting a
 dimension needs only an affine map. `merge` first copies in C order; a pass drops the copy if its
 operand is already stored in C order, or if the merged dimension is only split again. `reshaped`

@@ -5,9 +5,9 @@ storage refers to the node of its current version. A write makes the next versio
 the current version. Nodes refer to storages only by tokens.
 
 A placeholder or variable names a storage. `Assign` writes into a storage, and `Sequential` orders
-operations. `with_versions` replaces both effects: each write becomes an `Update` of the previous
-version, and each read refers to its version. `reads_of` finds the memory that the loops of a stored
-value read, and the maps of the reads.
+operations. `with_versions` replaces `Assign` and `Sequential`: each write becomes an `Update` of
+the previous version, and each read refers to its version. `reads_of` finds the memory that the
+loops of a stored value read, and the maps of the reads.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ class Assign(Effect):
 
     The value of the node is the written part. The serial number distinguishes equal writes. A
     statement, `x[...] = y`, happens after all earlier expressions and before all later expressions.
-    Any other write happens when the expression that contains it is computed.
+    A write that is no statement happens when the expression that contains it is computed.
     """
 
     root: Root
@@ -286,8 +286,9 @@ def _assigned(
 class _Storage(VersionedStorage):
     """The state of a storage while `with_versions` performs effects in order.
 
-    A node that was built before a statement, or from its version, reads the version in `bound`
-    until a write outside a statement happens. `writes` counts the writes outside statements.
+    A node that was built before a statement, or from the version that the statement made, reads the
+    version in `bound` until a write outside a statement happens. `writes` counts the writes outside
+    statements.
     """
 
     __slots__ = ("bound", "writes")
@@ -375,7 +376,7 @@ class _Effects:
 
 
 def _has_visible_effect(node: Node) -> bool:
-    """True if computing a value has a visible effect, so that it must happen without users, too."""
+    """True if computing a value has a visible effect, which must happen even without users."""
     own = post_order((node,), _plain_operands)
     return any(isinstance(part, Op) and part.primitive is PRINT for part in own)
 

@@ -70,7 +70,7 @@ def in_blocks(
 def _by_boxes(
     operands: Sequence[Array], labels: Labels, out: Array, conditions: Sequence[BoundCondition]
 ) -> None:
-    """Write sums over the points within conditions: a zero filler times infinity would be NaN."""
+    """Write sums over points within conditions only, since a zero filler times infinity is NaN."""
     lengths = {
         k: n
         for own, operand in zip(labels, operands, strict=True)
@@ -216,7 +216,7 @@ class _Blocks:
 
 
 class _Tap(Record):
-    """A group of elements of all windows; `limits` are the positions where they are valid."""
+    """A group of elements of all windows; they are inside the operand at positions in `limits`."""
 
     at: tuple[Any, ...]
     source: Array

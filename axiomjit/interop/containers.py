@@ -2,8 +2,8 @@
 
 A container can be converted if its elements are in CPU memory, have a dtype of NumPy, and none of
 them is missing. Boolean columns of polars and Arrow are copied, since they store bits, and so are
-columns in several chunks. If the memory is read-only, so is the array. Every other container is
-refused.
+columns in several chunks. If the memory is read-only, so is the array. Containers that cannot be
+converted are refused.
 
 Conversions import no library, since the library of a container is already imported.
 """

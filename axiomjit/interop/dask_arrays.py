@@ -31,7 +31,7 @@ from axiomjit.scale.combining import AsBlock, Chosen, Combining, SameState
 from axiomjit.scale.partitions import Places, number
 from axiomjit.scale.refusals import too_thin
 from axiomjit.scale.stages import Spans, Stage, Target
-from axiomjit.scale.tasks import block_task
+from axiomjit.scale.tasks import EdgesOf, block_task
 from axiomjit.symbolic.dims import Dim
 
 # Dask would hash the native entry of a compiled function, which is another one in each process.
@@ -92,12 +92,16 @@ class Arrays:
         needs = [self._needs_elements(one) for one in stage.targets]
         inputs = [one for one in block.inputs if isinstance(one, BlockInput)]
         names = ["" if isinstance(one, Dim) else self._name(one.node) for one in block.inputs]
-        partial = [one.partial for one in stage.targets]
-        task = block_task(block, self._values, partial, needs, names, grids)
+        task = block_task(block, stage, self._values, needs, names)
         arguments: list[Any] = []
+        edges: list[Any] = []
         fresh = iter(range(FRESH, 10 * FRESH))
         for one in inputs:
-            arguments += self._argument(one, stage, fresh)
+            array, index = self._argument(one, stage, fresh)
+            arguments += [array, index]
+            if one.depths is not None:
+                edges += [self._edges(array, one), index]
+        arguments += edges
         for grid in grids:
             arguments += [_positions(stage, grid), (grid, next(fresh))]
         if len(stage.targets) == 1:
@@ -198,7 +202,7 @@ class Arrays:
         elif isinstance(node, Input):
             array = self._again(node, array, stage)
         index = tuple(next(fresh) if span is None else span.grid for span in one.spans)
-        return [self._with_halo(array, one), index]
+        return [array, index]
 
     def _again(self, node: Input, array: Any, stage: Stage) -> Any:
         """The array of an argument, or a clone of the array whose blocks Dask computes again.
@@ -212,23 +216,27 @@ class Arrays:
             return array
         return clone(array, seed=f"axiomjit-{stage.level}")
 
-    def _with_halo(self, array: Any, one: BlockInput) -> Any:
-        """The array with halos: each block also has the neighbours' elements that a stage reads."""
+    def _edges(self, array: Any, one: BlockInput) -> Any:
+        """For each block, the edges of the block and of its neighbours, which a stage reads."""
+        assert one.depths is not None
         depth = {}
-        for d, span in enumerate(one.spans):
-            low, high = (0, 0) if span is None else (max(0, -span.low), max(0, span.high))
-            if span is None or not (low or high):
+        for d, (low, high) in enumerate(one.depths):
+            if not (low or high):
                 continue
             lengths = array.chunks[d]
-            inner = lengths if len(lengths) > 1 else ()
-            if inner and min(inner) < max(low, high):
-                cut = span.place.partition
+            if len(lengths) > 1 and min(lengths) < max(low, high):
+                span = one.spans[d]
+                assert span is not None
                 name = self._name(one.node) if isinstance(one.node, Input) else ""
-                raise too_thin(name, d, max(low, high), cut)
-            depth[d] = (low, high)
-        if not depth:
-            return array
-        return overlap(array, depth, dict.fromkeys(depth, "none"))
+                raise too_thin(name, d, max(low, high), span.place.partition)
+            depth[d] = min(low, 1), min(high, 1)
+        every = tuple(range(array.ndim))
+        edges = da.blockwise(
+            EdgesOf(one.depths), every, array, every, dtype=object,
+            meta=np.empty((0,) * array.ndim, object), token="edges",
+            adjust_chunks={d: (1,) * array.numblocks[d] for d in every},
+        )  # fmt: skip
+        return overlap(edges, depth, dict.fromkeys(depth, "none"))
 
     def _name(self, node: Node) -> str:
         if isinstance(node, Input):

@@ -120,7 +120,7 @@ class Labels(ComparedByValue):
     def __init__(
         self, variables: Sequence[LabelsOfVariable], indexes: Mapping[Any, Any], more: object = None
     ) -> None:
-        """Store the labels; labels are equal if all parts are; `equals` compares indexes."""
+        """Store the labels; two `Labels` are equal if all parts are; `equals` compares indexes."""
         self.variables, self.indexes, self.more = variables, dict(indexes), more
         self._key = tuple(one.key for one in variables), tuple(indexes), more
         self._hash = hash(self._key)

@@ -43,7 +43,7 @@ def with_data(value: Any, data: Mapping[Any, Any]) -> Any:
 
 
 def with_lengths(value: Any, like: Any, dims: Collection[Any]) -> Any:
-    """A DataArray or Dataset whose dimensions `dims` of length 1 are repeated as long as in `like`.
+    """A DataArray or Dataset whose dimensions `dims`, of length 1, are repeated to fit `like`.
 
     The coordinates along these dimensions are those of `like`; data are views. None if a coordinate
     is not in `like`.

@@ -540,7 +540,7 @@ class Total(_RowsDemand):
         return dim(0) if rest is None and number == 0 and known == 0 else rest
 
     def remaining_or_fail(self, solver: Solver) -> Dim | None:
-        """The product of the unknown sizes; None if the total is unknown; refuses bad totals."""
+        """The product of the unknown sizes, None if the total is unknown; refuse a bad total."""
         size = self.factor.root.size
         rest = self.remaining
         if size is not None and rest is None:

@@ -1,4 +1,4 @@
-"""Sources of the values that no operation computes: of leaves, and of symbolic indices.
+"""Sources of values that no operation computes: the values of leaves and of symbolic indices.
 
 Symbolic indices are set before a tensor is evaluated.
 """
@@ -40,7 +40,7 @@ class Symbol:
         """Set the value of the index; a later call replaces the value.
 
         Returns:
-            This symbol.
+            The symbol itself.
 
         Raises:
             PositionError: the value is negative or not below `range`.

@@ -111,7 +111,7 @@ class Transpose(Logic):
 class BatchSlice(Logic):
     """The rule of `x[i]`, which removes the first batch axis.
 
-    This axis has the length `range`, if that is known, and at least the length `least`.
+    The removed axis has the length `range`, if that is known, and at least the length `least`.
     """
 
     range: int | None = None

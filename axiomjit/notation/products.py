@@ -70,7 +70,8 @@ def written_values(core: Node, to: Projections, empty: Node, fold: Fold) -> Node
         core: The values to write.
         to: The projections of the operation.
         empty: The value of result elements to which nothing is written.
-        fold: Reduces, along dimensions, values that are written to the same element.
+        fold: A function that reduces, along dimensions, the values that are written to the same
+            element.
     """
     merged = [d for d in range(len(to.shape)) if _is_merged(to, d)]
     if merged:
@@ -138,7 +139,7 @@ def _outer(function: Affine) -> tuple[tuple[int, Dim], tuple[int, Dim]]:
 
 
 def _is_merged(to: Projections, d: int) -> bool:
-    """True if a dimension enumerates two iterators: the inner covers a step of the outer one."""
+    """True if a dimension enumerates two iterators: the inner one covers a step of the outer."""
     function = to.written[d]
     if len(function.terms) != 2 or function.offset.constant != 0 or not _is_alone(to, d):
         return False
@@ -652,7 +653,7 @@ def _choices(axis: AxisSpec | None) -> tuple[str | None, ...]:
 
 
 def _groups(joined: Sequence[Concat]) -> list[tuple[str, ...]]:
-    """Groups of labels that share concatenations; in a run, one label of each group is live."""
+    """Groups of labels that concatenations connect; in a run, one label of each group is live."""
     groups: list[tuple[str, ...]] = []
     for axis in joined:
         if len(set(axis.parts)) < len(axis.parts):

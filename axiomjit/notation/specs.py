@@ -1,13 +1,13 @@
 """Label notation: parsed slots with their rows and axes, and the parser of specs (OCANNL shapes).
 
-    einsum   := slot (';' slot)* '=>' slot
-    slot     := [row '|'] [row '->'] row
-    row      := axes | axes? ellipsis axes?
-    ellipsis := '...' | '..' name '..'
-    axis     := name | '_' | integer | affine | concat
-    affine   := [coefficient '*'] name [pad] ['+' integer] '+' [coefficient '*'] name
-              | coefficient '*' name ['+' integer]
-    concat   := name ('^' name)+
+    | einsum   := slot (';' slot)* '=>' slot
+    | slot     := [row '|'] [row '->'] row
+    | row      := axes | axes? ellipsis axes?
+    | ellipsis := '...' | '..' name '..'
+    | axis     := name | '_' | integer | affine | concat
+    | affine   := [coefficient '*'] name [pad] ['+' integer] '+' [coefficient '*'] name
+    |           | coefficient '*' name ['+' integer]
+    | concat   := name ('^' name)+
 
 In single-character mode each letter is an axis; in multi-character mode commas separate axes. The
 name of a row variable may have several characters in both modes.

@@ -277,7 +277,7 @@ def _set_device(self: Any, device: Any) -> None:
 
 
 def _size_in_memory(self: Any) -> int:
-    """The number of bytes of the handle and its layout, and of the elements unless it is a view."""
+    """The number of bytes of the handle and its layout, and of elements that are not a view's."""
     own = self.nbytes if self.root() is self else 0
     return int(object.__sizeof__(self) + 16 * self.ndim + own)
 

@@ -63,7 +63,8 @@ class Shared:
         is_read_only: True if the program made the array read-only; writes then run at once, and
             NumPy refuses them.
         escaped: The handed-out array, if code that keeps no reference knows its address.
-        is_lent: True during a call for which other code has lent the given array, without using it.
+        is_lent: True during a call for which other code has lent the given array, and does not use
+            it.
     """
 
     __slots__ = ("escaped", "given", "handed", "is_lent", "is_read_only")
@@ -124,8 +125,8 @@ class Handle:
     def is_apart(self) -> bool:
         """True if segments read a copy of the memory, and operations on the memory run at once.
 
-        Either other code can write into the memory now, or the call that made the view is not
-        known.
+        The reason is that other code can write into the memory now, or that the call that made the
+        view is not known.
         """
         link = self._link
         if type(link) is ViewOf:

@@ -1,7 +1,7 @@
 """Functions of NumPy that make arrays or do not dispatch, as versions that make lazy arrays.
 
-Some functions have arguments of the array API standard that NumPy 2.4 lacks. All other functions
-are NumPy's own, which dispatch to lazy arrays (`__array_function__`).
+Some functions have arguments of the array API standard that NumPy 2.4 lacks. Functions of NumPy
+that are not replaced are NumPy's own, which dispatch to lazy arrays (`__array_function__`).
 """
 
 from __future__ import annotations
@@ -273,7 +273,7 @@ def like(function: Any, made: Function, module: str) -> Function:
     """Our version of a NumPy function, with NumPy's name and documentation, in our module.
 
     In a compiled function, the call becomes a call of NumPy's function. As an attribute of a class,
-    our version is a method only if NumPy's function is.
+    our version is a method only if NumPy's function is one, too.
     """
     found: Any = functools.wraps(function)(made)
     found.__module__, found.__qualname__, found.stands_for = module, found.__name__, function

@@ -1,7 +1,7 @@
 """The source text of a segment that NumPy runs, with nested expressions for values read once.
 
 `v2 = v0 * 2.0` and `v3 = v2 + v1` become `v3 = (v0 * 2.0) + v1`. So NumPy frees a value where the
-user's program frees it, and writes the sum into the memory of the product. The order of the
+user's program frees it, and may write a result into the memory of an operand. The order of the
 operations is kept; operations whose values are not needed are left out.
 """
 

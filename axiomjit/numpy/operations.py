@@ -1,7 +1,8 @@
 """The operations that segments record: NumPy's functions, ufuncs, methods and operators.
 
 Segments record operations that can be fused into loops and cannot fail because of values:
-elementwise operations, folds, scans, views, writes and creation. All other functions run at once.
+elementwise operations, folds, scans, views, writes and creation. All functions that segments do not
+record run at once.
 """
 
 from __future__ import annotations
@@ -101,8 +102,8 @@ _FLOATS: Final = frozenset({np.dtype("f8"), np.dtype("f4"), np.dtype("f2")})
 def is_short_power(base: Any, exponent: Any) -> bool:
     """True for an exponent for which `**` of NumPy's arrays does not call `np.power`.
 
-    For complex arrays these exponents are integers and 0.5; for arrays of integers, they are 1 and
-    2.
+    For complex arrays, such exponents are integers and 0.5; for arrays of integers, such exponents
+    are 1 and 2.
     """
     if type(exponent) not in (int, float) or exponent not in _SHORT_POWERS:
         return False

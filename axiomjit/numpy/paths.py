@@ -13,10 +13,11 @@ from axiomjit.numpy.results import Result, Same, View
 from axiomjit.numpy.statements import Statement
 
 MAX_STATEMENTS: Final = 200
-"""The largest number of operations of a segment; the segment is then run."""
+"""The largest number of operations of a segment, which is run when it has this number."""
 MAX_BYTES: Final = 2**24
-"""The largest number of bytes of a segment's leaves that nothing else holds; the segment is then
-run."""
+"""The largest number of bytes of a segment's leaves that nothing else holds; a segment with more
+bytes is run.
+"""
 
 
 MAX_STATES: Final = 20_000
@@ -96,7 +97,7 @@ class State:
             self.arguments, self.line = parent.arguments, parent.line
 
     def leaf(self, facts: Facts) -> State:
-        """The state after a new leaf, whose value number is `numbers` of this state."""
+        """The state after a new leaf; the leaf's number is the count `numbers` of this state."""
         found = self.known(facts)
         if found is None:
             made = State(self)

@@ -1,7 +1,7 @@
 """Run functions in pieces, with lazy arrays, if `jit` cannot trace them.
 
 A call lends the arrays of the caller to the function, as lazy arrays. Segments read and write the
-memory of these arrays without copies. No other code uses the memory during the call, since
+memory of lent arrays without copies. No other code uses the memory during the call, since
 everything that the function does is known (`functions.harmless`). When the function returns or
 raises an error, all writes are done, and NumPy arrays replace the lazy arrays.
 """

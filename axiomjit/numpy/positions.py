@@ -192,7 +192,7 @@ def _fit(shape: Sequence[int], parts: Sequence[Any]) -> bool:
 def _are_within(positions: Any, length: int) -> bool:
     if not positions.size:
         return True
-    unsigned = positions.view(_UNSIGNED[positions.itemsize])  # negative: very large
+    unsigned = positions.view(_UNSIGNED[positions.itemsize])  # negative positions become very large
     if unsigned.max() < length:
         return True
     return bool(

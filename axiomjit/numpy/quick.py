@@ -26,7 +26,7 @@ _POSITIONS: Final = frozenset({int, type(None)})
 
 
 def _number_of(now: Segment, handle: Any) -> int | None:
-    """The value number of a handle; an array without it becomes a leaf, or the result is None."""
+    """The value number of a handle, which becomes a leaf if it has none; None if impossible."""
     if handle._segment is now:
         return handle._number  # type: ignore[no-any-return]
     old, link = handle._segment, handle._link

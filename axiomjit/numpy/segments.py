@@ -191,8 +191,8 @@ class Segment:
     def _known(self, call: Call) -> tuple[State | None, Sequence[Any]]:
         """The next state for a call, and the numbers in the call that become arguments.
 
-        At the second call of a pattern, a state is made that is valid for all numbers. This state
-        has the facts about the results of the first call.
+        At the second call of a pattern, a state is made that is valid for all numbers. The state
+        for all numbers has the facts about the results of the first call.
         """
         at = self._at
         found = at.known(call.key)
@@ -456,7 +456,7 @@ def _copied(value: Any) -> Any:
 
 
 def _laid_out(value: Any, facts: Facts) -> Any:
-    """The value with the strides that the facts say, or as a number if the facts say a number."""
+    """The value with the strides in the facts, or as a number if the facts describe a number."""
     if not facts.shape:
         return np.asarray(value)[()] if facts.is_number else np.array(value)
     long = [d for d, length in enumerate(facts.shape) if length > 1]

@@ -1,9 +1,9 @@
 """Temporaries: operands of an operator to which only the interpreter's stack has a reference.
 
 NumPy writes the result of `(x * 2) + y` into the memory of `x * 2`. Operators of lazy arrays that
-run at once allow this reuse, too, if no reference to an operand remains after the operator: the
-operand's NumPy array is passed without another reference, and NumPy decides. An operand is known to
-have no reference after the operator if three conditions hold:
+run at once let NumPy reuse the memory, too, if no reference to an operand remains after the
+operator: the operand's NumPy array is passed without another reference, and NumPy decides. An
+operand is known to have no reference after the operator if three conditions hold:
 
 - in the bytecode of the user's function, the operator takes the result of an instruction from the
   stack, and there is no jump between the instruction and the operator

@@ -226,7 +226,7 @@ def _scaled_rule(ufunc: np.ufunc, over: float, under: float) -> Rule:
 
 
 def _heaviside(x1: object, x2: object) -> Node:
-    """The rule of np.heaviside: 0 below zero, 1 above, NaN for NaN, at zero the second operand."""
+    """The rule of np.heaviside: 0 below 0, 1 above 0, NaN for NaN, the second operand for 0."""
     x, middle = _in_loop(np.heaviside, x1, x2)
     zero, nan = (Scalar(x.dtype, x.dtype.type(value), False) for value in (0, np.nan))
     step = builder.cast(builder.elementwise(PRIMITIVES["greater"], x, zero), x.dtype)
@@ -346,7 +346,7 @@ def _computed(name: str, *operands: Any) -> Node:
 
 
 def in_parts(node: Node, function: Callable[[Node], Node]) -> Node:
-    """The result of a function that is applied to elements; to both parts of complex elements."""
+    """The result of a function applied to elements, or to both parts of complex elements."""
     if not is_complex(node.dtype):
         return function(node)
     parts = (function(builder.part(node, name)) for name in ("real", "imag"))
@@ -418,7 +418,7 @@ def _replacement(name: str, value: Any, dtype: DType) -> Node:
 
 
 def _isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: object = False) -> Node:
-    """The rule of np.isclose with known and finite tolerances; NumPy warns of others."""
+    """The rule of np.isclose for known and finite tolerances; NumPy warns of other tolerances."""
     for name, value in (("rtol", rtol), ("atol", atol)):
         if not isinstance(value, int | float | np.number) or not np.isfinite(value):
             raise refuse("isclose", name, value)

@@ -99,7 +99,7 @@ def gathered_by(node: Node, key: object) -> Gathered | None:
     """The elements that `node[key]` selects by arrays in the index; None without arrays.
 
     Raises:
-        The errors of `index_node`.
+        Errors of `index_node` are passed on.
     """
     full = _spelled_out(_items(key), len(node.shape))
     return _gathered(node, _without_masks(node, full)) if any(map(_is_array, full)) else None
@@ -337,7 +337,7 @@ def _take(
         raise not_integers_error(str(error), "positions") from None
     length = node.shape[along]
     others = (*node.shape[:along], *node.shape[along + 1 :], *positions.shape)
-    if any(n == 0 for n in others):  # nothing is read
+    if any(n == 0 for n in others):  # No element is read.
         return take_checked(node, cast(positions, INT), along)
     if length == 0:
         raise IndexError("cannot do a non-empty take from an empty axes.")

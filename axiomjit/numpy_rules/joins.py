@@ -341,8 +341,8 @@ def _pairs(value: Any, rank: int, name: str) -> list[tuple[Any, Any]]:
 def _fill_values(values: Any, rank: int) -> list[tuple[Any, Any]]:
     """The numbers that pad each dimension before and after.
 
-    NumPy makes an array of one or two numbers, so these are cast by the rules for arrays. In a
-    longer list, each Python integer must fit the dtype.
+    NumPy makes an array of one or two numbers, so the numbers are cast by the rules for arrays. In
+    a longer list, each Python integer must fit the dtype.
     """
     pairs = _pairs(values, rank, "constant_values")
     if not pairs or np.size(values) > 2 or np.shape(values) == (2, 1):

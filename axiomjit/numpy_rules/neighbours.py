@@ -73,7 +73,7 @@ def _spacings(node: Node, axes: Sequence[int], given: Sequence[object]) -> list[
 def _spacing(node: Node, axis: int, step: Node) -> _Spacing:
     """The spacing along one dimension: a number, or the positions of its elements.
 
-    As in NumPy, positions with equal distances are replaced by this distance.
+    As in NumPy, the spacing is a number if all neighbouring positions have the same distance.
     """
     if not step.shape:
         return _Spacing(step)

@@ -1,8 +1,8 @@
 """The rules of reductions: sums, products, maxima, minima, tests, means, variances, and `reduceat`.
 
 `reduceat` of a ufunc reduces segments of an array. Segments become loops if their starts are known
-or equally spaced. Other starts would give loops whose ranges depend on data, which no kernel has,
-so NumPy reduces them in an external call.
+or equally spaced. Starts that are neither known nor equally spaced would give loops whose ranges
+depend on data, which no kernel has, so NumPy reduces them in an external call.
 """
 
 from __future__ import annotations
@@ -442,7 +442,7 @@ def _evenly(name: str, indices: Any, length: Dim) -> tuple[Dim, Dim, Dim] | None
 
 
 def _segments(starts: Sequence[Dim]) -> list[slice]:
-    """The segments: from each start to the next; of one element if the next start is not larger."""
+    """The segments from each start to the next; one element if the next start is not larger."""
     ends = [
         end if start < end else start + 1 for start, end in zip(starts, starts[1:], strict=False)
     ]

@@ -5,8 +5,8 @@ the dimensions that the iterator walks with step 1. The class of an axis is `map
 operation also reads elements nearby. The class of an axis that is folded is `reduce`, or `contract`
 if the fold has several operands with this axis. The class of a running fold is `scan`. The results
 of folds and scans are cuts: later operations read a cut from other tasks. Slices that leave out
-blocks, and joins of different cut dimensions, are cuts, too. Any other operation needs the axis in
-one block.
+blocks, and joins of different cut dimensions, are cuts, too. An operation that has none of these
+classes needs the axis in one block.
 """
 
 from __future__ import annotations
@@ -31,13 +31,14 @@ from axiomjit.graph.nodes import (
     post_order,
     with_operands,
 )
-from axiomjit.graph.primitives import COPY, GATHER, JOIN, POSITION, VIEW, UfuncFold
+from axiomjit.graph.primitives import COPY, GATHER, JOIN, VIEW, UfuncFold
 from axiomjit.graph.regions import Region, Written
 from axiomjit.scale.counts import counted
 from axiomjit.scale.flattened import is_flattening, unflattened
 from axiomjit.scale.groups import (
     GroupsFold,
     begins_with_identity,
+    few_taken,
     grouped_update,
     with_grouped_scans,
 )
@@ -52,7 +53,15 @@ from axiomjit.scale.refusals import (
     unknown_lengths,
 )
 from axiomjit.symbolic.dims import Dim, Symbol, dim, symbol_of, symbols_in
-from axiomjit.symbolic.index_maps import Affine, affine, fixed, identity, iterator, iterators_of
+from axiomjit.symbolic.index_maps import (
+    Affine,
+    affine,
+    compose,
+    fixed,
+    identity,
+    iterator,
+    iterators_of,
+)
 
 REDUCE: Final = "reduce"
 SCAN: Final = "scan"
@@ -103,8 +112,8 @@ def classify_axes(graph: Graph, arguments: Arguments, values: Values) -> Classif
         values: The values of the symbols of the graph.
 
     Raises:
-        GraphValueError: an operation needs an axis in one block that has several, or its operands
-            have different blocks.
+        GraphValueError: an operation needs in one block an axis that has several blocks, or its
+            operands have different blocks.
         GraphTypeError: no stage can run an operation.
     """
     found = _Classifying(arguments, values, _unknown_in(graph, arguments))
@@ -219,6 +228,8 @@ class _Classifying:
             return self._concatenate(node)
         if isinstance(node, Update) and len(node.operands) > 2:
             return self._of_scatter(node)
+        if node.primitive is GATHER and (made := self._of_gather(node)) is not None:
+            return self.classify(made)
         iterators = self._iterators_of(node)
         squares = squares_of(node) if any(iterators[node.rank :]) else None
         if squares is not None:
@@ -295,6 +306,19 @@ class _Classifying:
             self.classify(below)
         return made
 
+    def _of_gather(self, op: Op) -> Op | None:
+        """The fold of blocks for a gather of few elements along axes in blocks; None for others.
+
+        Raises:
+            GraphValueError: the lengths of the blocks are not known.
+        """
+        child, along = op.operands[0], []
+        for d, (function, place) in enumerate(zip(op.maps[0], self._places[child], strict=True)):
+            if place is not None and any(k >= op.rank for k, _ in function.terms):
+                self._known(op, child, d, place)
+                along.append(d)
+        return few_taken(op, along, self._values) if along else None
+
     def _of_argument(self, node: Input) -> Places:
         cuts = self._arguments[node.position].partitions
         lengths = (number(length, self._values) for length in node.shape)
@@ -348,7 +372,7 @@ class _Classifying:
         self._note(made, iterators[:-1], level)
 
     def _store_costly(self, op: Op) -> None:
-        """Turn costly operands without blocks into cuts, so that not each block computes them."""
+        """Turn costly operands without blocks into cuts, so that only one task computes them."""
         for child in op.operands:
             if not any(self._places[child]) and self._heavy[child]:
                 self._cuts.setdefault(child, STORED)
@@ -422,7 +446,8 @@ class _Classifying:
         """Refuse a view whose map reaches beyond the end of a dimension, into the next row.
 
         Raises:
-            GraphValueError: the map of a view reaches into the next row, as a reshape does.
+            GraphValueError: the map of a view reaches into the next row, as the map of a reshape
+                does.
         """
         if op.conditions or op.primitive is JOIN or isinstance(op, Update) or not is_view(op):
             return
@@ -476,7 +501,7 @@ class _Classifying:
         self._check_reach(op, child, index)
         found = False
         for d, (function, place) in enumerate(zip(index, self._places[child], strict=True)):
-            if place is None or not self._is_slice(function):
+            if place is None or len(function.terms) > 1:
                 continue
             if not function.terms or function.terms[0][1].constant != 1:
                 found = True
@@ -488,9 +513,6 @@ class _Classifying:
             if found:
                 self._known(op, child, d, place)
         return found
-
-    def _is_slice(self, function: Affine) -> bool:
-        return len(function.terms) < 2
 
     def _slice(self, op: Op) -> Node:
         """The view, rewritten as a view of a slice; the slice is a cut."""
@@ -533,7 +555,7 @@ class _Classifying:
             self._cuts.setdefault(node, STORED)
 
     def _must_concatenate(self, op: Op) -> bool:
-        """True if the parts of a join lie in different cut dimensions, or in one but far apart."""
+        """True if the parts of a join are in different cut dimensions, or far apart in one."""
         k = self._joined(op)
         found: list[tuple[Partition, int]] = []
         for child, index in zip(op.operands, op.maps, strict=True):
@@ -589,7 +611,7 @@ class _Classifying:
         child, index, region = op.operands[position], op.maps[position], op.regions[position]
         extents = tuple(high - low for low, high in region)
         starts = [affine({d: dim(1)}, low) for d, (low, _) in enumerate(region)]
-        moved = tuple(_through(function, starts) for function in index)
+        moved = compose(index, starts)
         if moved == identity(len(extents)) and child.shape == extents and isinstance(child, Op):
             return child
         made = note(Op(child.dtype, VIEW, None, (child,), (moved,), extents, len(extents)))
@@ -677,15 +699,3 @@ class _Classifying:
         )
         low, high = max(0, -shift), max(0, shift + wide)
         return f"halo({low}, {high})" if low or high else "map"
-
-
-def _through(function: Affine, starts: Sequence[Affine]) -> Affine:
-    offset = function.offset
-    for k, c in function.terms:
-        offset = offset + c * starts[k].offset
-    return affine(dict(function.terms), offset)
-
-
-def is_position(node: Node) -> bool:
-    """True for the positions along an axis; each block computes its positions itself."""
-    return isinstance(node, Op) and node.primitive is POSITION

@@ -8,6 +8,7 @@ gets the result as another symbol.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
 from axiomjit.base.dtypes import INT
@@ -25,9 +26,9 @@ from axiomjit.graph.nodes import (
 )
 from axiomjit.graph.primitives import COPY, POSITION, PRIMITIVES, VIEW, UfuncFold
 from axiomjit.graph.reductions import StateFold, parts_of
-from axiomjit.scale.axis_classes import Classified, Totals, is_position
+from axiomjit.scale.axis_classes import Classified, Totals
 from axiomjit.scale.counts import COUNTED, block_count
-from axiomjit.scale.groups import GroupsFold, block_groups
+from axiomjit.scale.groups import TAKEN, GroupsFold, block_groups, block_taken
 from axiomjit.scale.moments import SQUARES, block_moments
 from axiomjit.scale.partitions import Values
 from axiomjit.scale.stages import (
@@ -39,6 +40,7 @@ from axiomjit.scale.stages import (
     demands,
     inner_iterators,
     is_leaf,
+    is_position,
     key_of,
     operand_spans,
 )
@@ -76,6 +78,15 @@ class BlockInput(Record):
     spans: Spans
     is_before: bool = False
 
+    @property
+    def depths(self) -> tuple[tuple[int, int], ...] | None:
+        """For each dimension, how far the halo reaches to both sides; None without a halo."""
+        found = tuple(
+            (0, 0) if span is None else (max(0, -span.low), max(0, span.high))
+            for span in self.spans
+        )
+        return found if any(map(any, found)) else None
+
 
 class BlockGraph(Record):
     """The graph of a block.
@@ -83,7 +94,8 @@ class BlockGraph(Record):
     `inputs` are parts of values, and positions of the block. `derived` has symbols with the numbers
     that are computed from the ends of the block's range along each of the `grids` axes. `counts`
     has the number of results of each target. `reduced` has the number of elements that each target
-    folds in a block; 1 for a target that is not the state of a fold, or that counts elements.
+    folds in a block; 1 for a target that is not the state of a fold, or that counts elements. A
+    task may cut a block into strips along the grid axis `strips`, and run the graph for each strip.
     """
 
     graph: Graph
@@ -92,6 +104,7 @@ class BlockGraph(Record):
     grids: int
     counts: tuple[int, ...]
     reduced: tuple[Dim, ...]
+    strips: int | None
 
     @property
     def positioned(self) -> tuple[int, ...]:
@@ -101,16 +114,19 @@ class BlockGraph(Record):
         return tuple(k for k in range(self.grids) if used & {first_place(k), last_place(k)})
 
 
+@functools.cache
 def block_length(grid: int) -> Symbol:
     """The symbol of a block's length along a grid axis."""
     return Symbol(f"b{grid}", DECLARED)
 
 
+@functools.cache
 def first_place(grid: int) -> Symbol:
     """The symbol of the start of a block's range; the first block starts at `-FAR`."""
     return Symbol(f"f{grid}", PLACE)
 
 
+@functools.cache
 def last_place(grid: int) -> Symbol:
     """The symbol of the end of a block's range; the last block ends at `FAR`."""
     return Symbol(f"l{grid}", PLACE)
@@ -166,7 +182,26 @@ class _Building:
             len(self._stage.partitions),
             tuple(counts),
             tuple(reduced),
+            self._strips(),
         )
+
+    def _strips(self) -> int | None:
+        """The grid axis along which a task cuts a block into strips; None if it reads whole blocks.
+
+        Strips save the copy of a block with its halo, and the second read of a block whose elements
+        are folded twice. A running fold is continued from previous blocks, so no strips are cut
+        along its axis. The chosen axis is the outermost one in memory.
+        """
+        blocks = [one for one in self._inputs if isinstance(one, BlockInput)]
+        wide = [one for one in blocks if one.depths is not None]
+        if not wide and all(one.node.fold is not SQUARES for one in self._stage.targets):
+            return None
+        scanned = {one.spans[-1].grid for one in blocks if one.is_before and one.spans[-1]}
+        for one in (*wide, *blocks):
+            for span in one.spans:
+                if span is not None and span.place.partition.is_known and span.grid not in scanned:
+                    return span.grid
+        return None
 
     def _results(self, target: Target) -> tuple[list[Node], Dim]:
         """The results of a target, and the number of elements that it folds."""
@@ -192,6 +227,10 @@ class _Building:
             return block_groups(made), count
         if target.node.fold is SQUARES:
             return block_moments(made), count
+        if target.node.fold is TAKEN:
+            walked = inner_iterators(target.node, target, (), self._classified)
+            starts = [self._number(self._offset(one)) for one in walked[made.rank :]]
+            return block_taken(made, starts), count
         return [made], count
 
     def _narrowed(self, node: Node, spans: Spans, wanted: Spans) -> Node:
@@ -358,7 +397,7 @@ class _Building:
     def _number(self, length: Dim) -> Node:
         """A position of the block as an input of the graph; a constant position is no input.
 
-        Blocks that differ only in such positions share one plan.
+        Blocks that differ only in positions that are inputs share one plan.
         """
         if length.symbols.isdisjoint(self._ends):
             return LengthNode(INT, length)

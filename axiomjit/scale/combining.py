@@ -1,4 +1,4 @@
-"""Functions that run between two stages and combine the states of blocks into results."""
+"""States of parts of the elements, and the functions that run between two stages."""
 
 from __future__ import annotations
 
@@ -12,10 +12,28 @@ from axiomjit.base.errors import GraphValueError
 from axiomjit.graph.primitives import FoldRule, UfuncFold
 from axiomjit.graph.reductions import StateFold, in_arrays
 from axiomjit.scale.counts import COUNTED
-from axiomjit.scale.groups import GroupsFold
+from axiomjit.scale.groups import GroupsFold, TakenFold
 from axiomjit.scale.moments import SquaresFold
-from axiomjit.scale.tasks import State
 from axiomjit.scale.tokens import token_of
+
+State = tuple[np.ndarray, ...] | None
+"""The state of a fold in a block; None if the block has no elements and the fold no identity."""
+
+
+def combined(fold: FoldRule, one: State, other: State) -> State:
+    """The state of the union of two parts of the elements, the first part in front."""
+    if one is None or other is None:
+        return one if other is None else other
+    if isinstance(fold, UfuncFold):
+        return (np.asarray(fold.combine.evaluate(one[0], other[0])),)
+    if fold == COUNTED:
+        return (np.asarray(one[0] + other[0]),)
+    if isinstance(fold, SquaresFold | GroupsFold | TakenFold):
+        return fold.combined(one, other)
+    assert isinstance(fold, StateFold)
+    made = in_arrays(fold.outputs, [*one, *other])
+    pairs = zip(made, fold.parts, strict=True)
+    return tuple(np.asarray(value).astype(part, copy=False) for value, part in pairs)
 
 
 class Combining:
@@ -44,22 +62,8 @@ class Combining:
         """The combined state of nested lists of states, or the result of the fold."""
         found: State = None
         for one in _flat(states):
-            found = one if found is None else self._combined(found, one)
+            found = combined(self.fold, found, one)
         return self._finished(found) if self.final else found
-
-    def _combined(self, one: tuple[np.ndarray, ...], other: State) -> State:
-        if other is None:
-            return one
-        if isinstance(self.fold, UfuncFold):
-            return (np.asarray(self.fold.combine.evaluate(one[0], other[0])),)
-        if self.fold == COUNTED:
-            return (np.asarray(one[0] + other[0]),)
-        if isinstance(self.fold, SquaresFold | GroupsFold):
-            return self.fold.combined(one, other)
-        assert isinstance(self.fold, StateFold)
-        made = in_arrays(self.fold.outputs, [*one, *other])
-        pairs = zip(made, self.fold.parts, strict=True)
-        return tuple(np.asarray(value).astype(part, copy=False) for value, part in pairs)
 
     def _finished(self, state: State) -> Any:
         if state is None:

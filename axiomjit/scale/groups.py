@@ -1,12 +1,16 @@
 """Folds of groups of labelled elements: a block has the states of all groups.
 
-In graphs over entire arrays these folds are scatters, which combine each element with the state of
-its group, or scans of the elements sorted by label. Along an axis in blocks both become one
-operation, a fold by `GroupsFold`, whose result has a dimension of groups that no operand has.
+In graphs over entire arrays, folds of groups are scatters, which combine each element with the
+state of its group, or scans of the elements sorted by label. Along an axis in blocks, such scatters
+and scans become one operation, a fold by `GroupsFold`, whose result has a dimension of groups that
+no operand has. A gather at a few positions becomes a fold, too; its result has the dimensions of
+the positions.
 """
 
 from __future__ import annotations
 
+import functools
+import math
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -15,6 +19,7 @@ import numpy as np
 from axiomjit.base.dtypes import state_dtype
 from axiomjit.graph import builder
 from axiomjit.graph.grouped_states import GroupedScan, group_sizes, group_states
+from axiomjit.graph.indexing_ops import ZERO, gather
 from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.nodes import (
     Graph,
@@ -27,6 +32,7 @@ from axiomjit.graph.nodes import (
     is_view,
     note,
     rewrite,
+    size,
 )
 from axiomjit.graph.primitives import (
     ACCUMULATORS,
@@ -34,7 +40,9 @@ from axiomjit.graph.primitives import (
     COPY,
     GATHER,
     MERGED,
+    PRIMITIVES,
     STATE,
+    WHERE,
     FoldRule,
     Primitive,
     UfuncFold,
@@ -43,8 +51,9 @@ from axiomjit.graph.primitives import (
 from axiomjit.graph.reductions import StateFold, in_arrays
 from axiomjit.graph.shape_ops import merge
 from axiomjit.graph.storages import update
+from axiomjit.scale.partitions import Values, number
 from axiomjit.symbolic.dims import Dim
-from axiomjit.symbolic.index_maps import IndexMap, affine, fixed, identity, iterator
+from axiomjit.symbolic.index_maps import IndexMap, affine, fixed, identity, iterator, iterators_of
 
 _FOLDS: Final[Mapping[Primitive, UfuncFold]] = {row.combine: row for row in ACCUMULATORS.values()}
 State = tuple[np.ndarray, ...]
@@ -95,7 +104,7 @@ class GroupsFold(FoldRule):
 
 
 def _groups_fold(each: FoldRule, at: int, order: LibraryOperation | None = None) -> GroupsFold:
-    """The fold of groups; only as a scan of sorted elements it has no state without elements."""
+    """The fold of groups; with `order`, a fold of no elements has no state."""
     given = f"{each} of groups", True, order is None, ALL, each.commutative, each, at, order
     return GroupsFold(*given)
 
@@ -210,6 +219,66 @@ def _unmerged(node: Node, kept: int) -> tuple[Node, tuple[Dim, ...]]:
         if node.maps[0] == index:
             return below.operands[0], below.shape[kept:]
     return node, node.shape[kept:]
+
+
+# Elements at chosen positions
+
+
+class TakenFold(FoldRule):
+    """The elements of the first operand at the positions that the other operands have.
+
+    The state of a block has, for each element of the result, True if the block has it, and its
+    value.
+    """
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def combined(self, one: State, other: State) -> State:
+        """The state of the union of two parts of the elements."""
+        (has, value), (more, further) = one, other
+        return has | more, np.where(has, value, further)
+
+
+TAKEN: Final = TakenFold("elements at chosen positions", False, False, ALL, True)
+
+
+def few_taken(op: Op, along: Sequence[int], values: Values) -> Op | None:
+    """The fold of the elements that a gather reads along the dimensions `along`, or None.
+
+    None if the result has more than half of the elements along these dimensions, since each block
+    has a state of the size of the result, or if a folded iterator walks several dimensions.
+    """
+    index, *maps = op.maps
+    taken = {k for one in maps for k in iterators_of(one)} - iterators_of(index)
+    result = math.prod(number(op.extents[k], values) for k in taken)
+    whole = math.prod(number(op.operands[0].shape[d], values) for d in along)
+    own = [k for function in index for k, _ in function.terms if k >= op.rank]
+    plain = all(iterator(k) in index for k in own) and len(set(own)) == len(own)
+    if not plain or len(own) != len(maps) or 2 * result > whole or op.conditions or op.regions:
+        return None
+    return note(Op(op.dtype, STATE, TAKEN, op.operands, op.maps, op.extents, op.rank))
+
+
+def block_taken(op: Op, starts: Sequence[Node]) -> list[Node]:
+    """The state of a block, for an operation that folds its elements by `TAKEN`.
+
+    `starts` has the position at which the block starts along each folded iterator.
+    """
+    row = PRIMITIVES
+    (values, *positions), (index, *maps) = op.operands, op.maps
+    lengths = op.extents[op.rank :]
+    inside: list[Node] = []
+    found = []
+    for place, own, start, length in zip(positions, maps, starts, lengths, strict=True):
+        within = builder.elementwise(row["subtract"], place, start)
+        low = builder.elementwise(row["greater_equal"], within, ZERO)
+        high = builder.elementwise(row["less"], within, size(length))
+        both = builder.elementwise(row["logical_and"], low, high)
+        found.append((builder.elementwise(WHERE, both, within, ZERO), own))
+        inside.append(builder.view(both, own, op.shape))
+    has = functools.reduce(lambda a, b: builder.elementwise(row["logical_and"], a, b), inside)
+    return [builder.elementwise(COPY, has), gather(values, index, found, op.shape, lengths)]
 
 
 # Blocks

@@ -1,4 +1,4 @@
-"""Partitions of dimensions into blocks, and the parts of cut dimensions that values have."""
+"""Partitions of dimensions into blocks, and the parts of cut dimensions that values cover."""
 
 from __future__ import annotations
 

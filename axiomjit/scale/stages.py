@@ -8,7 +8,7 @@ from itertools import permutations
 from axiomjit.base.records import Record
 from axiomjit.graph.library_operations import LibraryOperation
 from axiomjit.graph.nodes import Constant, Input, Node, Op, Update, is_scan, post_order
-from axiomjit.graph.primitives import GATHER
+from axiomjit.graph.primitives import GATHER, POSITION
 from axiomjit.scale.axis_classes import (
     JOINED,
     PART,
@@ -17,7 +17,6 @@ from axiomjit.scale.axis_classes import (
     SLICE,
     TOTALS,
     Classified,
-    is_position,
 )
 from axiomjit.scale.partitions import Partition, Place, Values, number
 from axiomjit.symbolic.index_maps import Affine
@@ -208,6 +207,11 @@ def is_leaf(node: Node, level: int, classified: Classified) -> bool:
     """True if a stage of this level reads a value from an array, and does not compute the value."""
     is_cut = node in classified.cuts and classified.levels[node] < level
     return is_cut or isinstance(node, Input | Constant)
+
+
+def is_position(node: Node) -> bool:
+    """True for the positions along an axis; each block computes its positions itself."""
+    return isinstance(node, Op) and node.primitive is POSITION
 
 
 def inner_iterators(

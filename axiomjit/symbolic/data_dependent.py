@@ -2,8 +2,8 @@
 
 A data-dependent length is a symbol. During tracing the symbol has a large stand-in value, so that
 comparisons have an outcome. When the running program knows the length, it checks the guards of
-these comparisons; if a guard fails, the program is not valid for this call. Where NumPy requires
-such a length to equal another length, a guard assumes that they are equal.
+comparisons with the length; if a guard fails, the program is not valid for this call. Where NumPy
+requires a data-dependent length to equal another length, a guard assumes that they are equal.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ it."""
 
 
 class OtherLengthError(Exception):
-    """A length, or the truth of a computed value, is not the one that tracing has assumed.
+    """A length, or the truth value of a computed value, is not the one that tracing has assumed.
 
     `known` holds the numbers known so far, by symbol.
     """
@@ -83,7 +83,7 @@ _RANGES: Final[dict[tuple[str, bool], tuple[int | None, int | None]]] = {
 class DataDependent(Record):
     """A data-dependent length and the guards that compare it.
 
-    `is_length` is False for a number that no length depends on; only its guards need its value.
+    `is_length` is False for a number that no length depends on; only the guards need its value.
     """
 
     symbol: Symbol

@@ -5,8 +5,8 @@ Reading a value (clipping a slice, testing equality, `range`) records a guard in
 guards decide for which other lengths the program is valid. `Dim.fold` computes a Dim in integers
 (`evaluate`), in other Dims (`substitute`), or in any type with sums and products.
 
-The `Kind` of a symbol holds facts that hold in every call, such as its range. A comparison decided
-by these facts records no guard. So a kind may claim only facts that the signature
+The `Kind` of a symbol holds facts that hold in every call, such as its range. A comparison that
+facts of kinds decide records no guard. So a kind may claim only facts that the signature
 (`axiomjit.dispatch.signature`) ensures for every call of a program.
 """
 
@@ -32,8 +32,8 @@ class Kind(Record):
     """Numbers from `low` to `high`; None for no limit.
 
     Two symbols of one scope and one `distinct` kind have different values. Numbers of a kind that
-    is not `distinct` may be equal. Of two strides of one array, the stride with the larger `rank`
-    is not the smaller one.
+    is not `distinct` may be equal. Of two strides of one array, none is larger than the stride with
+    the larger `rank`.
     """
 
     name: str

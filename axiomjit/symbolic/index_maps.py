@@ -287,7 +287,7 @@ def range_of(start: SliceBound, stop: SliceBound, step: int, length: Dim) -> tup
 
 
 def resolved(length: Dim) -> Dim:
-    """Replace every minimum and maximum in a length by its operand in this call.
+    """Replace every minimum and maximum in a length by the operand that it equals in this call.
 
     Each comparison records a guard in the ambient scope. Minima and maxima of data-dependent
     lengths and of indices of loops stay: the program computes them.
@@ -346,7 +346,7 @@ def _candidates(known: Mapping[Dim, Samples]) -> Iterator[tuple[Dim, Samples]]:
 
 
 def _line(cases: Samples, values: Samples) -> tuple[int, int] | None:
-    """The factor and offset of the line through all pairs (value, case); None without a line."""
+    """The factor and offset of the line through all pairs (value, case); None if there is none."""
     pairs = list(zip(values, cases, strict=True))
     (low, first), (high, last) = min(pairs), max(pairs)
     if low == high or (last - first) % (high - low):

@@ -1,8 +1,8 @@
 """Ranges of loop indices, by which lengths and accesses are compared for all trips of a loop.
 
 A length that is affine in the indices has its extremes at the ends of their ranges, so a sign
-common to all ends is its sign in every trip. Guards compare the lengths at these ends, never the
-value of an index.
+common to all ends is its sign in every trip. Guards compare the lengths at the ends of the ranges,
+never the value of an index.
 
 Two accesses of one array meet only if their positions are equal in every dimension. A distance of
 positions that is affine in the indices has its least and its largest value at ends of the ranges of
@@ -134,7 +134,7 @@ class IndexRanges(Record):
 
 @contextmanager
 def within_body(scope: Scope, index: Symbol | None, trips: Dim | None) -> Iterator[None]:
-    """A block that compares lengths as a loop's body does: for all trips of the given index."""
+    """A context in which lengths are compared as in a loop's body: for all trips of the index."""
     before = scope.indices
     ranges = before if isinstance(before, IndexRanges) else IndexRanges()
     if index is not None and trips is not None:
@@ -190,12 +190,12 @@ def is_number_of_trip(length: Dim) -> bool:
 
 
 def least(left: Dim, right: Dim) -> Dim:
-    """The smaller length; a symbolic minimum if no single order is known for all trips."""
+    """The smaller length; a symbolic minimum if the trip may decide which length is smaller."""
     return smaller(left, right) if is_open(left, right) else left if left <= right else right
 
 
 def largest(left: Dim, right: Dim) -> Dim:
-    """The larger length; a symbolic maximum if no single order is known for all trips."""
+    """The larger length; a symbolic maximum if the trip may decide which length is larger."""
     return larger(left, right) if is_open(left, right) else right if left <= right else left
 
 
@@ -379,7 +379,7 @@ def _renamed(access: Access, index: Symbol, suffix: str) -> tuple[Access, Symbol
 
 
 def _substituted(access: Access, names: Mapping[Symbol, Dim]) -> Access:
-    """The access with other terms in place of indices."""
+    """The access in which the terms in `names` replace indices."""
     place = access.place
     if place is not None:
         place = tuple(substitute(position, names) for position in place)

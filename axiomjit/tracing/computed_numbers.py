@@ -1,6 +1,6 @@
-"""Numbers that a traced function computes and that decide its next step: truths and integers.
+"""Numbers that a traced function computes and that decide its next step: bools and integers.
 
-Tracing uses the values that these numbers have in the traced call. The program checks in each call
+Tracing uses the values that the numbers have in the traced call. The program checks in each call
 that the numbers lead to the same decisions.
 
 In a function that is traced for one call only, the values of nodes in this call are known.
@@ -87,11 +87,11 @@ for more is taken for a loop."""
 
 
 def asked_truth(node: Node) -> bool | None:
-    """The truth of a computed value in this call.
+    """The truth value of a computed value in this call.
 
-    The value is a number or an array of one element. The function returns None if the truth cannot
-    be assumed: the values of this call are not known, the value depends on random numbers, or the
-    user's line has asked for too many numbers.
+    The value is a number or an array of one element. The function returns None if the truth value
+    cannot be assumed: the values of this call are not known, the value depends on random numbers,
+    or the user's line has asked for too many numbers.
     """
     length = product(node.shape)
     value = value_if_known(node)
@@ -105,7 +105,7 @@ def asked_truth(node: Node) -> bool | None:
 
 
 def asked_integer(node: Node) -> Dim | None:
-    """The symbol of a computed integer without dimensions; None as for `asked_truth`."""
+    """The symbol of a computed integer without dimensions; None in the cases of `asked_truth`."""
     value = value_if_known(node)
     if value is not None:
         return dim(int(value))

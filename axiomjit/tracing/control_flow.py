@@ -1,11 +1,11 @@
-"""Loops and branches of a traced function as regions: each body is followed, not run.
+"""Loops and branches of a traced function as regions: each body is traced, not run.
 
 A body is called with placeholders for the carried values, until the types of these values and the
-set of written storages no longer change. A loop that cannot be followed raises `RegionRefused`.
-In this case nothing has been recorded, and the caller follows the loop trip by trip.
+set of written storages no longer change. A loop that cannot be traced so raises `RegionRefused`. If
+a loop is refused, nothing has been recorded, and the caller traces the loop trip by trip.
 
-A `break` sets a carried truth that `condition` tests. The statements after a `continue` or an early
-`return` become a branch on such a truth.
+A `break` sets a carried truth value that `condition` tests. The statements after a `continue` or an
+early `return` become a branch on a carried truth value.
 """
 
 from __future__ import annotations
@@ -62,6 +62,7 @@ from axiomjit.tracing.region_bodies import (
     joined,
     kind_of,
     or_zeros,
+    refuse_carried,
     replaced,
     stored_as,
 )
@@ -91,17 +92,18 @@ def trace_loop(
     may_be_unbound: Collection[int] = (),
     most_elements: float = math.inf,
 ) -> tuple[Any, ...]:
-    """Follow a loop; return its last index and the carried values after it.
+    """Trace a loop; return its last index and the carried values after it.
 
     Args:
         trips: The start, stop and step of a range, as integers or symbolic integers; None for
             `while`.
         body: `body(index, *carried)` returns the carried values after a trip.
-        carried: Traced arrays and numbers, numbers, `UNBOUND`. Any other object must come back
-            unchanged.
-        condition: `condition(*carried)` is asked before each trip; a false truth ends the loop.
-        asks: The condition that is asked between the trips that are traced as one body, if names of
-            arrays are swapped.
+        carried: Traced arrays and numbers, numbers, `UNBOUND`. Objects of other types must come
+            back unchanged.
+        condition: `condition(*carried)` is evaluated before each trip; the loop ends if it is
+            false.
+        asks: The condition that is evaluated between the trips that are traced as one body, if
+            names of arrays are swapped.
         begins: True if the condition holds before the first trip.
         may_be_unbound: The places of carried values that are zeros if no trip sets them.
         most_elements: The largest number of elements, in the traced call, of a value that a trip
@@ -163,10 +165,10 @@ def trace_cond(
     carried: Sequence[Any],
     may_be_unbound: Collection[int] = (),
 ) -> tuple[Any, ...]:
-    """Follow both sides of a branch; return the carried values after it.
+    """Trace both sides of a branch; return the carried values after it.
 
     Args:
-        truth: A traced number, or a known truth, which chooses its side at once.
+        truth: A traced number, or a known truth value, which selects its side at once.
         then: `then(*carried)` returns the carried values after this side.
         otherwise: `otherwise(*carried)` returns the carried values after the other side.
         carried: The carried values, as for `trace_loop`.
@@ -191,7 +193,7 @@ def undone_if_refused() -> Iterator[tuple[Following, Scope]]:
     """The current trace; an error in the block removes all that the block has recorded.
 
     Raises:
-        RegionRefused: the region cannot be followed; other errors of the block become this error.
+        RegionRefused: the region cannot be traced; other errors of the block become this error.
     """
     following = current()
     if following is None:
@@ -240,7 +242,7 @@ def count_trips(start: Dim, stop: Dim, step: Dim) -> tuple[Dim, bool]:
 
 
 class _Carrying:
-    """A region while it is made: its carried storages, and slots for numbers and new arrays."""
+    """A region that is being traced: its carried storages, and slots for numbers and new arrays."""
 
     def __init__(self, following: Following, scope: Scope, carried: Sequence[Any]) -> None:
         self.following, self.scope, self.carried = following, scope, tuple(carried)
@@ -291,7 +293,7 @@ class _Carrying:
             self.following.region.mixed.add(node)
 
     def kept(self, values: Sequence[Any], made: Any) -> tuple[tuple[Any, ...], frozenset[int]]:
-        """The values that a body returned, and the slots that have other values in `values`."""
+        """The values that a body returned, and the slots whose values in `values` are others."""
         found = tuple(made)
         if len(found) != len(self.carried):
             raise RegionRefused(
@@ -322,7 +324,7 @@ class _Carrying:
         value = one.returned[slot]
         found = kind_of(value)
         if found is None:
-            raise RegionRefused(f"a carried {type(value).__name__} that changes")
+            refuse_carried(self.following, value)
         if found.is_array:
             memory = value.storage
             fresh = one.region.owns(memory) and memory not in self.memories.values()
@@ -337,7 +339,7 @@ class _Carrying:
         return found.replace(is_mixed=True) if is_mixed else found
 
     def shares(self, slot: int, memory: TracedStorage) -> bool:
-        """True if a slot has a copy of an array that another name also has: only in branches."""
+        """True if a slot may have a copy of another name's array, as only in branches."""
         return False
 
     def has_more_trips(self, number: int) -> bool:
@@ -364,7 +366,7 @@ class _Carrying:
         return found
 
     def status(self, checked: bool) -> Input | None:
-        """The placeholder of the truth that all checks hold; None without checks."""
+        """The placeholder of the truth value of all checks together; None if nothing is checked."""
         place = self.first + len(self.slots)
         return Input(BOOL, place, (), False, Token()) if checked else None
 
@@ -389,8 +391,8 @@ class _Carrying:
         """The carried values before the region, each in memory of its own.
 
         Args:
-            status: True if the region carries the truth that all checks hold.
-            holds: The value of this truth before the region.
+            status: True if the region carries the truth value that says if all checks hold.
+            holds: The value before the region of the truth value that says if all checks hold.
         """
         found = [self.in_memory(storage.version) for storage in self.places]
         found += [] if self.done is None else [self.copied(after_steps(self.following.last))]
@@ -436,7 +438,7 @@ class _Carrying:
 
 
 class _Loop(_Carrying):
-    """A loop while it is made."""
+    """A loop that is being traced."""
 
     def __init__(
         self,
@@ -496,7 +498,7 @@ class _Loop(_Carrying):
         return self.passed() if more else last
 
     def passed(self) -> Pass:
-        """Follow the body once."""
+        """Trace the body once."""
         self.open_slots()
         with followed(self.following, self.places, self.done) as region, self.within():
             values = self.represented()
@@ -519,8 +521,8 @@ class _Loop(_Carrying):
     def outer_checks(self) -> list[Node]:
         """The checks, up to now, of the regions around a loop with a condition.
 
-        If one of these checks has failed, the condition is computed from wrong values and may stay
-        true for ever.
+        If a check of an outer region has failed, the condition is computed from wrong values and
+        may stay true for ever.
         """
         found, region = list[Node](), self.following.region
         while self.span is None and region is not None:
@@ -539,7 +541,7 @@ class _Loop(_Carrying):
             kind, given = self.kind(one, slot), kind_of(value)
             if value is not UNBOUND:
                 if given is None:
-                    raise RegionRefused(f"a carried {type(value).__name__} that changes")
+                    refuse_carried(self.following, value)
                 kind = joined(value, given, kind)
             self.kinds[slot] = joined(value, self.kinds.get(slot, kind), kind)
         return super().grow(one) or self.kinds != before
@@ -587,7 +589,7 @@ class _Loop(_Carrying):
 
 
 class _Branch(_Carrying):
-    """A branch while it is made."""
+    """A branch that is being traced."""
 
     def __init__(
         self,
@@ -628,7 +630,7 @@ class _Branch(_Carrying):
         return list(self.sides[ending.index(False)](*self.carried))
 
     def passed(self, side: Callable[..., Any]) -> Pass:
-        """Follow one side."""
+        """Trace one side."""
         within = within_body(self.scope, None, None)
         with followed(self.following, self.places, self.done) as region, within:
             returned, changed = self.kept(self.carried, side(*self.carried))
@@ -679,7 +681,7 @@ class _Branch(_Carrying):
 
 
 def note_status(following: Following, scope: Scope, status: Node) -> None:
-    """Require that the truth of all checks of a region holds; if not, NumPy answers the call."""
+    """Require that all checks of a region hold; if one does not, NumPy answers the call."""
     if following.region is not None:
         following.region.checks.append(status)
         return

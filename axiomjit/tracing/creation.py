@@ -1,8 +1,8 @@
-"""NumPy's functions that make arrays, called by a followed function: the arrays are traced.
+"""NumPy's functions that make arrays, called by a traced function: the arrays are traced, too.
 
 So `o = np.zeros(x.shape); o[1:-1] = x[1:-1]` writes into a traced array. NumPy itself makes the
 arrays that the table cannot make (object arrays, Fortran order), and all arrays while no function
-is followed.
+is traced.
 """
 
 from __future__ import annotations

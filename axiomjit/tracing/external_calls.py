@@ -1,9 +1,10 @@
 """External calls: NumPy functions that the program calls, and their results' shapes and dtypes.
 
-A function is first called with small arrays of different lengths and values. The lengths of its
-results are inferred from these calls as functions of the lengths of its operands. If that fails,
-the function is called once with the values of the traced call, and the lengths of the results of
-this call are used. The program compares the shapes and dtypes of the results in each call.
+A function is first called with small arrays of different lengths and values. The lengths of the
+function's results are inferred from the calls with small arrays, as functions of the lengths of its
+operands. If that fails, the function is called once with the values of the traced call, and the
+lengths of the results of this call are used. The program compares the shapes and dtypes of the
+results in each call.
 """
 
 from __future__ import annotations
@@ -377,7 +378,7 @@ def _represented(
 def bound_call(
     function: Function, name: str, args: Sequence[Any], kwargs: dict[str, Any]
 ) -> tuple[ExternalCall, list[Node]]:
-    """The call with placeholders for arrays, and the arrays."""
+    """The call, with placeholders in place of its arrays, and the nodes of these arrays."""
     given, structure = flatten_tree((tuple(args), kwargs))
     leaves: list[object] = []
     operands: list[Node] = []

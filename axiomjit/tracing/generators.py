@@ -14,7 +14,7 @@ _METHODS: Final = """
     vonmises wald weibull zipf
 """
 METHODS: Final = frozenset(_METHODS.split())
-"""Methods of generators, which draw numbers or change a state."""
+"""The methods that draw random numbers or change the state of a generator."""
 
 
 def is_generator(value: object) -> bool:

@@ -368,7 +368,7 @@ def _asked(name: str, *operands: Any) -> bool | None:
 
 
 def _computed(ufunc: np.ufunc, *operands: Any) -> Node | None:
-    """The node of a ufunc of numbers if the node is a float; else None."""
+    """The node of a ufunc of numbers; None if the result is not a number of the dtype float64."""
     if ufunc not in UFUNCS or not all(map(_is_real, operands)):
         return None
     with suppress(AxiomError, ArithmeticError):

@@ -44,7 +44,7 @@ class ItemKind(Record):
         return (*(count for _, count in self.sequences), *self.leaf.shape)
 
     def joined(self, other: ItemKind) -> ItemKind | None:
-        """The kind of all items of a list that has items of both kinds; None if the types differ.
+        """The kind of all items of a list that has items of both kinds; None if there is none.
 
         Numbers of one dtype may be Python numbers in some places and NumPy numbers in others.
         """
@@ -73,14 +73,15 @@ class ListItems(Several):
         pythons: Any = None,
         filled: Any = None,
     ) -> None:
-        """Take a traced array of the places.
+        """Store a traced array with one place for each item that the loop may append.
 
         Args:
-            places: The places in order.
+            places: The array of the places, in the order of the list.
             kind: The type of the items.
             source: The loop that has appended them.
-            pythons: For mixed numbers, an array of bools that is True for Python's numbers.
-            filled: The mask, or None if all places are filled.
+            pythons: For numbers of Python and NumPy, an array that is True where the number is
+                Python's.
+            filled: The mask of the places that hold an item; None if all places do.
         """
         self.places, self.kind, self.source, self.filled = places, kind, source, filled
         self._pythons, self._array = pythons, places if filled is None else None
@@ -103,7 +104,7 @@ class ListItems(Several):
 
     @property
     def pythons(self) -> Any:
-        """For mixed numbers, an array of bools that is True for Python's numbers."""
+        """For numbers of Python and NumPy, an array that is True where the number is Python's."""
         if self._pythons is None or self.filled is None:
             return self._pythons
         return self._pythons[self.filled]

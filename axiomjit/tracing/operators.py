@@ -56,7 +56,7 @@ class TracedStorage(VersionedStorage):
         return self.version is not self.root
 
     def relate(self, other: TracedStorage) -> None:
-        """Record that the other storage may be the same memory in NumPy."""
+        """Record that this storage and the other one may be the same memory in NumPy."""
         self._maybe_same.append(other)
         other._maybe_same.append(self)
 
@@ -80,7 +80,7 @@ class TracedStorage(VersionedStorage):
             )
 
     def _note_write(self) -> None:
-        """Tell the followed region, before a write, that this storage is written."""
+        """Tell the region that is traced, before a write, that this storage is written."""
         following = current()
         if following is not None and following.region is not None:
             following.region.note_write(self)
@@ -292,7 +292,7 @@ _NUMBERS: Final = TracedValue | SymbolicNumber | int | float | complex
 
 
 def _region() -> Any:
-    """The region whose body is followed; None outside of bodies."""
+    """The region whose body is traced; None outside of bodies."""
     following = current()
     return None if following is None else following.region
 

@@ -48,7 +48,7 @@ def float_of_trip(node: Node) -> Tracer:
 
 
 def _holds(truth: Node) -> bool | None:
-    """The truth of a computed value in this call; a loop or branch takes True, and checks this."""
+    """The truth value of a computed value in this call; in a region it is True, and checked."""
     following = current()
     if following is None or following.region is None:
         return asked_truth(truth)

@@ -1,14 +1,14 @@
-"""Bodies of regions while they are followed: the writes of a pass, the types of carried values.
+"""Bodies of regions while they are traced: the writes of a pass, the types of carried values.
 
-A body is followed with placeholders that stand for the values of any trip. `graph/closing.py` makes
-a graph of the recorded nodes.
+A body is traced with placeholders that stand for the values of any trip. `graph/closing.py` makes a
+graph of the recorded nodes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import numpy as np
 
@@ -74,7 +74,7 @@ UNBOUND: Final = _Unbound()
 class RegionBody:
     """One pass through a body: the storages that it writes, and its checks.
 
-    A check is a truth that must hold in each trip; if a check fails, NumPy answers the call.
+    A check is a condition that must hold in each trip; if a check fails, NumPy answers the call.
     """
 
     __slots__ = (
@@ -87,7 +87,9 @@ class RegionBody:
         self.mixed: set[Node] = set() if outer is None else outer.mixed
         """Numbers that may be Python's, though their types are NumPy's."""
         self.ends_call = False
-        """True if a check that the body always reaches never holds, as after `raise`."""
+        """True if the body always reaches a check that never holds, such as the check of a
+        `raise`.
+        """
         self.has_conditional = False
         """True if a loop inside the body ends only by its condition."""
         self.failing: list[object] = []
@@ -132,7 +134,7 @@ class RegionBody:
     def asked(
         self, following: Following, condition: Callable[..., Any] | None, values: Sequence[Any]
     ) -> Node | None:
-        """The truth of a condition before a trip; None if the condition always holds.
+        """The truth value of a condition before a trip; None if the condition always holds.
 
         Raises:
             RegionRefused: the condition draws or writes, which the trip would do once more.
@@ -148,7 +150,7 @@ class RegionBody:
         return truth
 
     def check(self, truth: Node) -> None:
-        """Require that a truth holds, or that all elements of an array of truths hold."""
+        """Require that a condition holds, or that all elements of an array of bools are True."""
         axes = tuple(range(len(truth.shape)))
         self.checks.append(fold(ALL_OF, truth, axes) if axes else truth)
 
@@ -185,7 +187,7 @@ class RegionBody:
             self.check(elementwise(PRIMITIVES["less"], size_, _LARGEST))
 
     def _stays_mixed(self, operands: Sequence[object], made: Node) -> bool:
-        """True if a result is a Python number in each trip with Python numbers as operands."""
+        """True if a result is a Python number in each trip whose operands are Python numbers."""
         nodes = [one for one in operands if isinstance(one, Node)]
         others = [one for one in nodes if one not in self.mixed]
         if len(others) == len(nodes) or not all(one.weak for one in others):
@@ -218,7 +220,7 @@ class RegionBody:
 def followed(
     following: Following, given: Mapping[TracedStorage, Node], draws: Node | None = None
 ) -> Iterator[RegionBody]:
-    """Follow a body; placeholders stand for versions of storages (`given`) and the last draw.
+    """Trace a body; placeholders stand for versions of storages (`given`) and the last draw.
 
     Raises:
         RegionRefused: the body writes into memory that views of the function share.
@@ -337,6 +339,18 @@ def kind_of(value: Any) -> Kind | None:
     if isinstance(value, np.generic) and value.dtype.kind in "biufc":
         return Kind(supported(value.dtype, "a carried number", None), False)
     return None
+
+
+def refuse_carried(following: Following, value: Any) -> NoReturn:
+    """Refuse to carry an object that changes.
+
+    Raises:
+        TraceAgain: the object is an array of known values, which the next trace makes traced.
+        RegionRefused: otherwise.
+    """
+    if following.want_traced is not None:
+        following.want_traced(value)
+    raise RegionRefused(f"a carried {type(value).__name__} that changes")
 
 
 def _is_weak(value: SymbolicNumber) -> bool:

@@ -1,9 +1,10 @@
 """Names of arrays, and of numbers of unequal types, that the body of a loop swaps or moves.
 
-If names are swapped, the body is followed several times, until each name has its first array again.
-A loop with a condition also asks the condition between the trips that are followed as one; a number
-in the program counts the trips since the names last had their first arrays. An array that moves to
-another name, as in `p, u = u, f(u, p)`, is copied, so that each name has memory of its own.
+If names are swapped, the body is traced several times, until each name has its first array again. A
+loop with a condition also evaluates the condition between the trips that are traced as one; a
+number in the program counts the trips since the names last had their first arrays. An array that
+moves to another name, as in `p, u = u, f(u, p)`, is copied, so that each name has memory of its
+own.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from axiomjit.tracing.region_bodies import UNBOUND, Kind, Pass, kind_of
 from axiomjit.tracing.tracer import Tracer
 
 MOST_TRIPS: Final = 4
-"""The largest number of trips of a body that are followed in sequence as one trip."""
+"""The largest number of trips of a body that are traced in sequence as one trip."""
 
 
 class NamesSwapped(RegionRefused):
@@ -61,13 +62,13 @@ def check_types(
     passes: tuple[Pass, Pass],
     after: Callable[[dict[int, Kind]], Pass],
 ) -> None:
-    """Check that carried numbers have the types of their cells after some trips, and keep them.
+    """Check that carried numbers get and keep the types of their cells after some trips.
 
     Args:
         before: The types before the loop.
         cells: The types of the cells.
         passes: The pass of the values before the loop, and the pass of the cells.
-        after: Follows a body whose numbers have given types.
+        after: Traces a body whose numbers have given types.
 
     Raises:
         NamesSwapped: the numbers have their first types again after some trips.
@@ -179,7 +180,7 @@ def trace_while_in_turns(
     trace: Callable[..., tuple[Any, ...]],
     branch: Callable[..., tuple[Any, ...]],
 ) -> tuple[Any, ...]:
-    """Trace a loop with a condition, whose body is followed several times; return its values.
+    """Trace a loop with a condition, whose body is traced several times; return its values.
 
     Comparisons in the program find out which array each name has after the loop.
 
@@ -187,8 +188,8 @@ def trace_while_in_turns(
         found: The names that are swapped.
         body: The body of one trip, as `trace_loop` takes it.
         carried: The carried values.
-        tests: The condition before the first of the trips that are followed as one, and the
-            condition before each other trip.
+        tests: The condition before the first of the trips that are traced as one, and the condition
+            before each other trip.
         trace: `trace_loop` for a loop with a condition.
         branch: The function `trace_cond`.
 

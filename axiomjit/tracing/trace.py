@@ -55,7 +55,7 @@ PLAIN: Final = (int, float, complex, str, bytes, type, ModuleType, CodeType, np.
 
 
 def traced_inside(value: object) -> Tracer | SymbolicNumber | None:
-    """The first traced array or length in a value and the objects it refers to; None if absent.
+    """The first traced array or length in a value and in objects it refers to; None if absent.
 
     No user code runs: the search follows the references that the garbage collector sees. Functions
     are searched through closures and defaults.
@@ -70,10 +70,10 @@ def referred_by(value: object) -> Iterator[Any]:
 
 
 def traced_among(values: Sequence[object]) -> bool:
-    """True if a call belongs to the function that is followed: an argument has traced values.
+    """True if a call belongs to the function that is traced: an argument has traced values.
 
     Raises:
-        TraceError: a value is traced, but not by the function that is followed here.
+        TraceError: a value is traced, but not in the trace that runs here.
     """
     if current() is not None:
         return traced_inside(values) is not None

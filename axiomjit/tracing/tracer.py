@@ -233,7 +233,7 @@ class Tracer(WithoutValues, TracedOperators):
 
     @property
     def real(self) -> Tracer:
-        """The real parts as a view; for real numbers the array itself."""
+        """The real parts as a view; for real numbers, the array itself."""
         return _seen_in((self,), part_of(self.node, "real"), True)
 
     @real.setter
@@ -244,7 +244,7 @@ class Tracer(WithoutValues, TracedOperators):
 
     @property
     def imag(self) -> Tracer:
-        """The imaginary parts as a view; for real numbers zeros."""
+        """The imaginary parts as a view; for real numbers, zeros."""
         seen = part_of(self.node, "imag")
         return _seen_in((self,), seen) if is_complex(self.node.dtype) else Tracer(seen)
 

@@ -205,7 +205,7 @@ def scatter_item(
     With `combine` each value is combined with the old element, in the value's dtype.
 
     Raises:
-        The errors of `write_item`.
+        Errors of `write_item` are passed on.
     """
     whole, views = (seen, []) if combine is not None else _behind_part(seen)
     base = _place(storage, whole, ITEM)
@@ -286,7 +286,7 @@ def copy_to(dst: Any, src: object, casting: Any = "same_kind", where: object = T
     """Do `np.copyto(dst, src, casting, where)`.
 
     Raises:
-        The errors of `store_result`.
+        Errors of `store_result` are passed on.
     """
     value = builder.as_node(node_of(src), "copyto")
     mask = None if where is True else builder.as_node(node_of(where), "copyto")
@@ -406,8 +406,8 @@ def ufunc_at(ufunc: np.ufunc, a: Any, indices: Any, *operands: Any) -> None:
 
     Raises:
         UnsupportedError: no compiled loop computes the ufunc element by element.
-        NeedsValuesError: the array is from outside the function.
-        The errors of `set_item`.
+        NeedsValuesError: the array is from outside the function. Errors of `set_item` are passed
+        on.
     """
     asked = f"numpy.{ufunc.__name__}.at"
     storage, seen = _memory(a, asked)
@@ -473,7 +473,7 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: OneAxis = None) ->
     """Do `np.put_along_axis`.
 
     Raises:
-        The errors of `put`, and NumPy's errors for shapes that do not fit.
+        Errors of `put` are passed on, and NumPy's errors for shapes that do not fit.
     """
     positions = builder.as_node(node_of(indices), "put_along_axis")
     if axis is None:

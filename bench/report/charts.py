@@ -190,7 +190,7 @@ class Chart:
         self.marks.append(drawn)
 
     def curve(self, points: Iterable[tuple[float, float]], style: str, peer: str) -> None:
-        """Add a line through points; the page hides it together with its peer."""
+        """Add a line through points; the page hides the line together with its peer."""
         places = ((self.x.scale.place(x), self.y.scale.place(y)) for x, y in points)
         pairs = " ".join(f"{100 * x:.2f},{100 * (1 - y):.2f}" for x, y in places)
         line = tag("polyline", points=pairs, class_=style, vector_effect="non-scaling-stroke")

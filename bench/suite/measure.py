@@ -1,7 +1,7 @@
 """Measure a run: imports of peers, limits of the machine, and all cases.
 
 In a case each peer has its own process. The peers compile one after the other; then they are timed
-in turns. `worker` answers the requests to these processes.
+in turns. `worker` answers the requests in each peer's process.
 """
 
 from __future__ import annotations

@@ -114,14 +114,14 @@ class Timing(Record):
     A sample is the mean time of a call over about a millisecond of calls. Peers are timed in turns:
     each of `rounds` rounds has one sample of every peer. NumPy and axiomjit are also timed in
     further processes; `process_rounds` has the number of rounds in each process, and is empty for a
-    single process. `median_s` is the median of the processes' medians. `low_s` and `high_s` are its
-    95 % bootstrap interval, which resamples processes and the rounds in each process. `ratio` is
-    the median of the ratios to NumPy's time in each round, with its interval; NumPy's own ratio is
-    1. In files without `process_rounds`, `ratio` is the ratio of two medians. `of_bound` is the
-    shortest time that the case's `cost` allows on this machine, divided by `median_s`. `of_bound`
-    is above 1 if caches are faster than the triad, and None if axiomjit has no plan. Kept files
-    have no `samples_s`. Peers other than NumPy then have `ours_by_this`: axiomjit's time divided by
-    the peer's time, and its 95 % interval.
+    single process. `median_s` is the median of the processes' medians. `low_s` and `high_s` are the
+    ends of the 95 % bootstrap interval of `median_s`; the bootstrap resamples processes and the
+    rounds in each process. `ratio` is the median of the ratios to NumPy's time in each round, with
+    its interval; NumPy's own ratio is 1. In files without `process_rounds`, `ratio` is the ratio of
+    two medians. `of_bound` is the shortest time that the case's `cost` allows on this machine,
+    divided by `median_s`. `of_bound` is above 1 if caches are faster than the triad, and None if
+    axiomjit has no plan. Kept files have no `samples_s`. Peers other than NumPy then have
+    `ours_by_this`: axiomjit's time divided by the peer's time, and its 95 % interval.
     """
 
     threads: int

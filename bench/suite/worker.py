@@ -1,6 +1,7 @@
 """A worker process, which runs one peer in one case and answers requests from a pipe.
 
-`python -m axiomjit.bench.suite.worker` reads a JSON object per line and answers with a JSON object:
+`python -m axiomjit.bench.suite.worker` reads requests and writes answers; each is a JSON object on
+one line:
 
 | asked | answered |
 |---|---|
@@ -44,11 +45,15 @@ from axiomjit.bench.suite.workload import Workload, facts
 SAMPLE_S: Final = 1e-3
 """The length of a sample in seconds; a sample of short calls has several calls."""
 WARM_BELOW_S: Final = 5e-3
-"""Before a shorter call an untimed call runs, since other peers have used the CPU's caches."""
+"""Before a call that takes less than this number of seconds, an untimed call runs, since other
+peers have used the CPU's caches.
+"""
 TRIES: Final = 4
 """The largest number of repetitions of an interrupted sample."""
 SINGLE_THREADED_SHARE: Final = 0.02
-"""A call is single-threaded if other threads work for a smaller fraction of its time."""
+"""A call counts as single-threaded if other threads work for less than this fraction of its
+time.
+"""
 TOLERANCE: Final = {"f2": 1e-2, "f4": 1e-4, "f8": 1e-9, "c8": 1e-4, "c16": 1e-9}
 """The largest allowed difference by dtype, relative to the largest finite element.
 

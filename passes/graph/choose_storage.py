@@ -58,9 +58,9 @@ MAX_SHARED_WEIGHT: Final = 16
 LOOKUP_COST: Final = 4
 """The cost of a random access, in additions."""
 MAX_GATHERED_SHARE: Final = 8
-"""An expensive value is stored if gathers read more than 1 / 8 as many positions as it has
-elements. Storing all elements is faster per element, since loops along memory are vectorised, and
-gathers perhaps not.
+"""An expensive value is stored if gathers read more positions than this share of its elements.
+Storing all elements is faster per element, since loops along memory are vectorised, and gathers
+perhaps not.
 """
 STORE_AND_LOAD_COST: Final = 2
 """The cost, in additions, of a store and a later load of an element, if memory is accessed in
@@ -71,8 +71,7 @@ MAX_UNROLLED: Final = 8
 that are unrolled.
 """
 MAX_SELECTIONS: Final = 8
-"""The largest number of reads of a join that is not stored; each read splits the loops around
-it.
+"""The most reads of a join that is not stored; each read splits the loops around the read.
 """
 MAX_PARTS: Final = 16
 """The largest number of parts of joins in a kernel; compile time grows faster than the number."""
@@ -90,7 +89,7 @@ ALWAYS_STORED: Final = (*PACKS, SAVE, MATERIALIZE, UPDATE)
 
 
 class Choice(Record):
-    """The `stored` ops, each with the library function that computes it; None for loops.
+    """The `stored` ops, each with the library function that computes it, or None for loops.
 
     `unrolled` has iterators of ops that take each of their few values in turn, without a loop: all
     folded iterators of a short fold that its readers compute, or iterators of a stored result.
@@ -413,8 +412,8 @@ def _repeated_parts(
 ) -> dict[Op, frozenset[Op]]:
     """For each op, the ops that must be computed again if a reader computes the op again.
 
-    These are the ops that one kernel would compute with it, without expensive values that one of
-    these ops broadcasts: such values are stored, since they have fewer elements.
+    The result has the ops that one kernel would compute with the op, without expensive values that
+    one of the ops broadcasts: such values are stored, since they have fewer elements.
     """
     found: dict[Op, frozenset[Op]] = {}
     none: frozenset[Op] = frozenset()

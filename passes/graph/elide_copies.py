@@ -43,10 +43,10 @@ def elide_copies(graph: Graph, context: Context) -> Graph:
 
     A reader needs no copy in three cases. If the reader's map splits the merged dimensions again,
     it reads the array that was copied. If the copied array is a C-contiguous argument or constant,
-    the reader reads that array. If the copied values are elementwise results of such arrays, the
-    reader computes them in memory order. A copy stays if a view of it is returned, since the view
-    must be of new memory. A copy also stays if a library operation would otherwise read a number,
-    which has no memory.
+    the reader reads that array. If the copied values are elementwise results of C-contiguous
+    arguments and constants, the reader computes the values in memory order. A copy stays if a view
+    of it is returned, since the view must be of new memory. A copy also stays if a library
+    operation would otherwise read a number, which has no memory.
 
     Needs: a legal graph in which only outputs are views.
     Gives: a legal graph.
@@ -96,7 +96,7 @@ def _is_own_order(pack: Op) -> bool:
 
 
 def _row_of(node: Node, layouts: Layouts) -> Node | None:
-    """The node over one merged dimension; None unless it is elementwise on C-contiguous arrays."""
+    """The node with its dimensions merged; None unless it is elementwise on C-contiguous arrays."""
     rows: dict[Node, Node | None] = {}
     for each in post_order((node,)):
         if isinstance(each, Op):
@@ -144,7 +144,7 @@ def _split_again(
 ) -> IndexMap | None:
     """The map in which an index that exceeds its dimension carries into the next outer dimension.
 
-    None if this cannot be proved for all lengths.
+    None if the carry cannot be proved for all lengths.
     """
     functions: list[Affine] = []
     carried = fixed(0)

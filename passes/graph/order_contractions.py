@@ -75,7 +75,7 @@ def order_contractions(graph: Graph, context: Context) -> Graph:
 
 
 class _Contraction:
-    """The contraction of one sum of products: chooses the steps and makes their ops."""
+    """The contraction of one sum of products, which chooses the steps and makes their ops."""
 
     def __init__(self, op: Op, sizes: Sizes) -> None:
         self.op, self.sizes = op, sizes
@@ -167,7 +167,7 @@ class _Contraction:
         return self._product(taken, range(self.op.rank), self._summed_iterators(taken))
 
     def _summed_iterators(self, factors: Sequence[Factor]) -> list[int]:
-        """The iterators over which the factors are summed, also those that no operand has."""
+        """The iterators over which the factors are summed, also iterators that no operand has."""
         summed = frozenset().union(*(f.iterators for f in self.factors))
         left = frozenset().union(*(f.iterators for f in factors))
         return [k for k in range(self.op.rank, len(self.sizes)) if k in left or k not in summed]

@@ -53,7 +53,7 @@ def order_writes(graph: Graph, stored: Collection[Node]) -> Order:
 
 
 def _failing_first(units: list[Op], before: dict[Op, set[Node]]) -> list[Op]:
-    """The ops; ops that may raise an error come first, together with ops on which they depend.
+    """The ops, in which ops that may raise an error, and the ops that they need, come first.
 
     Writes then come after all possible errors, so that no write must be undone.
     """
@@ -118,7 +118,7 @@ def _must_wait(
 def _waited_for(
     unit: Op, readers: dict[Node, set[Op | None]], done: set[Node | None], late: set[Node]
 ) -> list[Node]:
-    """The versions that an op overwrites, and that other ops must read before it does."""
+    """The versions that an op overwrites, and that other ops must read before this op runs."""
     if isinstance(unit, Written):  # the region before it has overwritten the version
         return []
     olds = (old for old in unit.operands[: overwritten(unit)] if old not in late)

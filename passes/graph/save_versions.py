@@ -162,7 +162,7 @@ def _copy(value: Node, index: IndexMap, extents: tuple[Dim, ...]) -> Node:
 
 
 def _with_copies(graph: Graph, late: frozenset[Node]) -> Graph:
-    """The graph in which all readers of late versions read copies, except the next writes.
+    """The graph in which all readers of late versions read copies, except writes of next versions.
 
     If only small parts of a version are read, only these parts are copied.
     """

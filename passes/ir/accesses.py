@@ -2,9 +2,9 @@
 
 An index of the loop IR counts elements from the start of the storage. The position in each
 dimension is found by dividing the index by the strides, the largest stride first. The positions are
-correct if each position after the first one is known to be within its dimension. A dimension whose
-stride is known only in a call needs no such check: a position that contains the stride is never
-accepted.
+correct if each position after the first one is known to be within its dimension. In a dimension
+whose stride is known only in a call, the position needs no check, since a position that contains
+the stride is never accepted.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Accessed(Record):
 def accesses_in(
     body: Sequence[Stmt], around: Sequence[IndexRange], inner: Sequence[IndexRange] = ()
 ) -> Iterator[Accessed]:
-    """The accesses to arrays in statements and inner loops, without those to a kernel's cells.
+    """The accesses to arrays in statements and inner loops, without accesses to a kernel's cells.
 
     Args:
         body: The statements of a loop.

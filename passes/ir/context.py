@@ -1,4 +1,4 @@
-"""The facts about a program that passes get: lengths, layouts and the target CPU."""
+"""The facts about a program that are given to passes: lengths, layouts and the target CPU."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ class Context(Record):
 def scope_of_body(region: Region, scope: Scope) -> Scope:
     """The scope in which the bodies of a region are lowered, for all trips.
 
-    The loop's index has its value in the middle trip. Passes use this value only to estimate speed,
-    since decisions that change results must hold in all trips.
+    The loop's index has the value that it has in the middle trip. Passes use this value only to
+    estimate speed, since decisions that change results must hold in all trips.
     """
     inner = BodyScope(scope)
     if isinstance(region, Loop) and region.index is not None and region.trips is not None:

@@ -31,8 +31,8 @@ SUM: Final = Time(1, 4)
 DIVISION: Final = {"f4": Time(3, 18, 10), "f8": Time(3, 24, 16)}
 ROOT: Final = {"f4": Time(3, 20, 12), "f8": Time(3, 32, 18)}
 FUNCTION: Final = {"f4": Time(14, 44), "f8": Time(20, 60)}
-"""The time of an elementary function, by dtype; a time for each function changed only one of 33
-programs.
+"""The time of an elementary function, by dtype; separate times for all functions would change only
+one of 33 programs.
 """
 LONG_FUNCTION: Final = Time(40, 100)
 """The time of an elementary function of float64 with a weight of `LONG_WEIGHT` or more."""
@@ -137,6 +137,6 @@ def serial_cost(body: tuple[Stmt, ...], guess: int = GUESSED_INNER_TRIPS) -> Cos
 
 
 def in_middle(amount: Dim, loop: For) -> Dim:
-    """The value of an amount in the middle trip of a loop on whose index it may depend."""
+    """The value of an amount that may depend on a loop's index, in the loop's middle trip."""
     index = [s for s in amount.symbols if s.kind == INDEX and s.name == loop.iterator]
     return substitute(amount, {index[0]: loop.extent // 2}) if index else amount

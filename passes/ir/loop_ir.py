@@ -1,10 +1,10 @@
 """The loop program, whose steps are loop nests and library calls, and its grammar.
 
-    Program  := Step*                      steps in order over named storages
-    Step     := Nest | LibraryCall
-    Nest     := Stmt*, then a combine part Stmt*
-    Stmt     := For | If | Let | Load | Store | Alloc | Fold
-              | ReadState | Push | Drain | Select | When | Leave
+    | Program  := Step*                      steps in order over named storages
+    | Step     := Nest | LibraryCall
+    | Nest     := Stmt*, then a combine part Stmt*
+    | Stmt     := For | If | Let | Load | Store | Alloc | Fold
+    |           | ReadState | Push | Drain | Select | When | Leave
 
 Names are generated: iterators i0, i1, ..., values v0, ... and states s0, ... An index is affine in
 the iterators, and in values that an earlier step found to be valid positions; it counts elements
@@ -60,7 +60,7 @@ NO_COST: Final = Cost(*(dim(0), dim(0), dim(0), dim(0), dim(0)), 0)
 class Name(str):
     """The name of an iterator (i), a value (v) or a state (s): a letter and a number.
 
-    `lower_to_loops` makes such names; later passes also use plain strings.
+    `lower_to_loops` makes names of this class; later passes also use plain strings.
     """
 
     __slots__ = ("letter", "number")
@@ -109,7 +109,7 @@ class Limit(Record):
     """The condition low <= s < high, where s is a sum of factor * iterator in loop order.
 
     In a limit of a loop, the factor of the loop's own iterator is positive; in an `If`, all factors
-    are.
+    are positive.
     """
 
     terms: tuple[tuple[str, Dim], ...]
@@ -213,7 +213,10 @@ class Store(Record):
 
 
 class State(Record):
-    """The running values of a fold; `lanes` names the loop over a block with a cell per iteration.
+    """The running values of a fold.
+
+    With `lanes`, the name of a loop over a block, each iteration of that loop has a cell of its
+    own.
 
     Without `signs`, a minimum or maximum that is zero may have either sign.
     """
@@ -241,7 +244,7 @@ class Alloc(Record):
 class Fold(Record):
     """Combine values, cast to the state's dtypes, into a state or its cell for the current lane.
 
-    With `kept`, the values are those of a saved state and replace the state's values.
+    With `kept`, the values come from a saved state and replace the state's values.
     """
 
     state: State
@@ -384,7 +387,7 @@ class LoopProgram(Record):
 
     @cached_property
     def statements(self) -> dict[type[Stmt], list[Stmt]]:
-        """The statements of all nests, by type."""
+        """The statements of all nests, grouped by type."""
         found: dict[type[Stmt], list[Stmt]] = {}
         for nest in self.steps:
             for stmt in nest.statements if isinstance(nest, Nest) else ():

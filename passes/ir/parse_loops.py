@@ -3,13 +3,13 @@
 The text is Python syntax with only calls, tuples, names, numbers and arithmetic. Records that
 several other records use come first, one per line; the program is last:
 
-    n0 = Symbol(n0)
-    a0 = Storage(a0, argument, f8, (n0,), (1,), Input(f8, 0, (n0,)))
-    BoundProgram(lengths=((n0, 1000),), program=LoopProgram((a0, o1), (), ..., steps=(
-      Nest(body=(
-        For(i0, n0, map, body=(
-          Load(v0, a0, Index(0, ((i0, 1),))),
-          ...
+    | n0 = Symbol(n0)
+    | a0 = Storage(a0, argument, f8, (n0,), (1,), Input(f8, 0, (n0,)))
+    | BoundProgram(lengths=((n0, 1000),), program=LoopProgram((a0, o1), (), ..., steps=(
+    |   Nest(body=(
+    |     For(i0, n0, map, body=(
+    |       Load(v0, a0, Index(0, ((i0, 1),))),
+    |       ...
 
 A record is written as its class and the arguments of its constructor, without defaults. Primitives,
 folds, library operations and kinds from the tables are written by name, with changed fields in

@@ -59,10 +59,10 @@ class Kernel(Record):
     The key does not depend on names of the program, ids or hash order.
 
     In its checked form (`config.bounds`), a kernel performs no access outside the bounds of a
-    buffer. The kernel reports the first such access in words before its other words, and has the
-    bounds of each buffer in words after these:
+    buffer. The kernel reports the first refused access in words before its other words, and has the
+    bounds of each buffer in words at the end:
 
-        place, index, low, high | words of the kernel | low, high of each buffer
+        | place, index, low, high | words of the kernel | low, high of each buffer |
 
     `place` is 0 without a report, `2 * number` for a load and `2 * number + 1` for a store. Buffers
     are numbered from 2, and the number of every tile is 1.
@@ -193,8 +193,8 @@ class Reuse(Record):
 class WriteBack(Record):
     """A step that copies a buffer into the argument at a position, as its new value.
 
-    Only an argument that was converted for the call needs this step, since kernels write into the
-    memory of other arguments directly.
+    Only an argument that was converted for the call needs a write-back, since kernels write into
+    the memory of other arguments directly.
     """
 
     buffer: str
@@ -209,9 +209,9 @@ class Choose(Record):
 
 
 class Check(Record):
-    """A step that reads a truth (0 or 1) from a window and checks the truth's guards.
+    """A step that reads a truth value (0 or 1) from a window and checks its guards.
 
-    Later steps do not depend on the truth.
+    Later steps do not depend on the truth value.
     """
 
     choice: DataDependent
@@ -222,7 +222,7 @@ class OfRegion(Record):
     """A step that runs the plans of a region's bodies.
 
     The windows `operands` are the arguments of each plan, in order. The step overwrites the first
-    `written` of these windows. `target` gets the number of trips.
+    `written` windows in `operands`. `target` gets the number of trips.
     """
 
     bodies: tuple[Plan, ...]
@@ -235,9 +235,9 @@ class Repeat(OfRegion):
     """A step that runs the first plan `trips` times, or without a limit if `trips` is None.
 
     Lengths of the plans depend on the `index`, which counts trips from 0. If there is a second
-    plan, it computes a truth before each trip; the loop ends when the truth is false. The results
-    of the first plan replace the `renewed` windows in the next trip; after the loop, the last
-    results are copied into these windows.
+    plan, it computes a truth value before each trip; the loop ends when the truth value is False.
+    The results of the first plan replace the `renewed` windows in the next trip; after the loop,
+    the last results are copied into these windows.
     """
 
     index: Symbol | None = None
@@ -246,7 +246,7 @@ class Repeat(OfRegion):
 
 
 class Branch(OfRegion):
-    """A step that runs the first plan if a truth holds, else the second plan."""
+    """A step that runs the first plan if a truth value is True, else the second plan."""
 
 
 Step = Allocate | Launch | Call | Release | Reuse | WriteBack | Choose | Check | Repeat | Branch

@@ -27,7 +27,8 @@ def serial_length(
         value: The length to write.
         index: Returns the name of an iterator in the source; None for the index of a loop outside
             the kernel.
-        word: Returns the name of the word of a length, or its literal.
+        word: Returns the text of a factor: the name of the word of a length, or the literal of an
+            int.
     """
     symbol = symbol_of(value)
     if value.constant is not None:
@@ -151,7 +152,7 @@ class RangeSource(Record):
         return [f"{start} + {block.size * block.unroll}", *last]
 
     def _stop(self, first: Dim, last: Dim) -> str:
-        """The end of a span; as `start + n` for a short one, so that LLVM keeps its loop scalar."""
+        """The end of a span; for a short span `start + n`, for which LLVM makes scalar code."""
         steps = (last - first).constant
         short = steps is not None and steps <= SMALL and first.constant is None
         return f"{self.length(first)} + {steps}" if short else self.length(last)

@@ -50,7 +50,7 @@ Body = tuple[Stmt, ...]
 
 
 def in_one_order(first: Body, second: Body) -> Iterator[tuple[Body, Body]]:
-    """Yield both bodies; the loops of the one without folds get the order of the other one's."""
+    """Yield both bodies; if one has no folds, its loops get the order of the other's loops."""
     folded = [any(isinstance(stmt, Fold) for stmt in walk(body)) for body in (first, second)]
     if folded[0] == folded[1]:
         return
@@ -132,7 +132,7 @@ def flipped(loop: For) -> For:
 
 
 def read_forward(host: Body, guest: Body) -> Iterator[Body]:
-    """Yield `guest` with its loops flipped that read backward the elements that `host` stores."""
+    """Yield `guest` with those loops flipped that read elements stored by `host` backward."""
     stored: dict[Storage, set[Dim]] = {}
     for stmt in walk(host):
         if isinstance(stmt, Store):
@@ -224,7 +224,7 @@ def replace_nests(
 
 
 def without_unread(program: LoopProgram) -> LoopProgram:
-    """The program without temporaries that no step reads, and statements that only they need."""
+    """The program without unread temporaries, and without statements that only those need."""
     needed = {view.storage for view in program.results}
     needed |= {count.view.storage for count in program.counts}
     for step in program.steps:
@@ -336,7 +336,7 @@ def names_in(body: tuple[Stmt, ...]) -> Iterator[Name]:
 
 
 class SharedScalars:
-    """The loads and scalars of the statements added so far, and the values that these store.
+    """The loads and scalars of the statements added so far, and the values that they store.
 
     `names` maps each scalar that was left out to the scalar that replaces it.
     """
@@ -433,7 +433,7 @@ class PlainWalk(Record):
 
     @property
     def reads(self) -> tuple[Load, ...]:
-        """The loads in the body, without reads of positions."""
+        """The loads in the body, except the loads of positions."""
         loads = (s for s in self.body if isinstance(s, Load))
         return tuple(s for s in loads if s.buffer is not POSITIONS)
 

@@ -179,7 +179,8 @@ def _unfilled_faults(
 ) -> Iterator[str]:
     """Check that a storage written in pieces is read only after all its pieces are written.
 
-    `pieces` has for each such storage the number of its elements that are not yet written.
+    `pieces` has for each storage that is written in pieces the number of its elements that are not
+    yet written.
     """
     storage = definition.storage
     assert storage is not None
@@ -335,7 +336,7 @@ def _nest_faults(nest: Nest, numbers: set[str]) -> Iterator[str]:
 
 
 def _scatter_faults(nest: Nest) -> Iterator[str]:
-    """Check that only the scatter uses its target in the nest; for a partial, only in the loop."""
+    """Check that a nest uses a scatter's target once; for a partial, that the loop does."""
     every = nest.statements
     if any(isinstance(s, When) or (isinstance(s, For) and s.kind in OF_PROGRAM) for s in every):
         return  # a region: its statements run in the order of the program

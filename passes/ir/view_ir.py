@@ -203,16 +203,16 @@ class Library(Record):
 
 
 class Definition(Record):
-    """One op of the program; it is computed into `storage`, or an r-tensor if that is None.
+    """One op of the program; it is computed into `storage`, or is an r-tensor if `storage` is None.
 
     If `library` is set, a library call computes the op instead of loops. For each operand, a join
     has in `regions` the part of the result that the operand fills. With a `target`, the op writes
     the next version of an existing storage, at the elements of the target's view. The op skips
     points that violate one of the `conditions`. In a scatter, the operands after the first are
-    positions, which the target's view uses as iterators after those of the result. Along `ordered`
-    iterators an element may be written repeatedly, so they run in C order; `combine` merges the old
-    element with the new one. `unrolled` iterators have no loop: statements for each of their values
-    stand side by side.
+    positions, which the target's view uses as further iterators, numbered after the result's
+    iterators. Along `ordered` iterators an element may be written repeatedly, so they run in C
+    order; `combine` merges the old element with the new one. `unrolled`
+    iterators have no loop: statements for each of their values stand side by side.
     """
 
     name: str

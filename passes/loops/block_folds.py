@@ -35,7 +35,7 @@ from axiomjit.symbolic.dims import Dim, bound, dim, larger, product
 BLOCK: Final = 1024
 """The number of elements of a block, which are added in any order; block results form a tree."""
 MIN_STEPS: Final = 256
-"""The smallest number of steps of a fold loop that is cut; shorter loops run whole in a block."""
+"""The smallest number of steps of a fold loop that is cut; a shorter loop is one block."""
 BLOCKS_PER_UNIT: Final = 64
 """The number of blocks in a unit of the grid: a power of two, so that a unit is a subtree of the
 tree of results.
@@ -50,8 +50,8 @@ def block_folds(program: LoopProgram, context: Context) -> LoopProgram:
 
     The blocks depend on extents alone, so a result has the same bits for every number of threads
     and every layout of chunks. A nest whose result has no dimensions gets a grid of groups and a
-    combine part that adds the groups' results. Comparing an extent with these constants records a
-    guard in the scope.
+    combine part that adds the groups' results. Comparing an extent with the constants of this
+    module records a guard in the scope.
 
     Needs: ordered, collapsed, tiled nests.
     Gives: a legal loop program whose nests have one outer map loop, or no loop at all.
@@ -215,7 +215,7 @@ class _Chained:
         return tuple(ReadState(name, self.block, k) for k, name in enumerate(self.names))
 
     def within_block(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-        """The statements, which fold into the block's state, and read earlier blocks, too."""
+        """Statements that fold into the block's state; their reads include earlier blocks, too."""
         taken = False
 
         def rule(stmt: Stmt) -> tuple[Stmt, ...]:

@@ -61,13 +61,13 @@ MIN_BUFFERS: Final = 3
 
 
 def buffer_rows(program: LoopProgram, context: Context) -> LoopProgram:
-    """Join a nest that computes new values of an array with the nest that writes them into it.
+    """Join a nest that computes an array's new values with the nest that stores them there.
 
     New values depend on old elements of rows before and after, so a row is written only when no
     later row reads its old elements any more. Until a row is written, its new values are in a
     buffer of rows. Threads share rows in blocks. Neighbouring blocks read the rows at the ends of a
     block, so the combine part writes these rows after all blocks have run. Results therefore do not
-    depend on the number of threads. Decisions by the distances of reads and the lengths of rows
+    depend on the number of threads. Decisions that depend on distances of reads and lengths of rows
     record guards in the scope.
 
     Needs: a legal loop program with a cost per step.
@@ -293,7 +293,7 @@ class _RowNest:
         rows: the size and the number of rows.
         pair: the loops that compute rows, and the loops that write rows.
         kept: the storages that are replaced by buffers of a few rows.
-        number: gives the name of an integer constant of the program.
+        number: a function that returns the name of an integer constant of the program.
         names: one name for the buffer of each storage.
     """
 
@@ -384,7 +384,7 @@ class _RowNest:
         return tuple(made), self.slot(Index(dim(0), tuple(terms), tuple(name for name, _ in terms)))
 
     def written(self, before: int) -> tuple[Stmt, ...]:
-        """The statements that write the row `before` rows earlier, which is no first row."""
+        """Statements that write the row `before` rows earlier; first rows are written elsewhere."""
         rows = self.rows
         made: tuple[Stmt, ...] = ()
         slot = Index(rows.cells * rows.ahead, ())

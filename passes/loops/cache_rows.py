@@ -31,9 +31,9 @@ def cache_rows(program: LoopProgram, context: Context) -> LoopProgram:
 
     Without this pass, a softmax computes exponentials to sum them, and computes them again to
     divide them by the sum. With this pass, the first loop stores the exponentials in the row of the
-    result, which stays in the cache, and the last loop loads and overwrites them. So this needs no
-    memory in addition to the result. The pass requires that the result is written once and has the
-    dtype of the value, and that both loops walk the same row.
+    result, which stays in the cache, and the last loop loads and overwrites them. So the pass needs
+    no memory in addition to the result. The pass requires that the result is written once and has
+    the dtype of the value, and that both loops walk the same row.
 
     Needs: a legal loop program whose loops have no blocks.
     Gives: a legal loop program.

@@ -34,7 +34,7 @@ def collapse_loops(program: LoopProgram, context: Context) -> LoopProgram:
 
 
 def _merge(stmt: Stmt) -> Stmt:
-    """The loop merged with the loop inside it, if possible; the loops inside are already merged."""
+    """The loop, merged with the loop in its body if possible; that loop is already merged."""
     if not isinstance(stmt, For) or len(stmt.body) != 1:
         return stmt
     inner = stmt.body[0]

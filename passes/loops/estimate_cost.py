@@ -1,4 +1,4 @@
-"""LoopProgram -> LoopProgram: each step gets its cost: bytes read and written, operations."""
+"""LoopProgram -> LoopProgram: each step gets its cost: the bytes moved, and the operations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LoopProgram -> LoopProgram: loops walk memory forward."""
+"""LoopProgram -> LoopProgram: loops visit memory in ascending order."""
 
 from __future__ import annotations
 

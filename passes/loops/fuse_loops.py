@@ -55,8 +55,7 @@ from axiomjit.symbolic.dims import Dim, Symbol, bound
 MAX_CACHED_ROW: Final = 65_536
 """The largest number of elements of a row that stays in the cache while several loops walk it."""
 MIN_BLOCK_STEPS: Final = 64
-"""The smallest number of steps of an inner fold loop of which one run may be a block of the outer
-fold.
+"""The smallest number of steps of an inner fold loop whose runs may be blocks of the outer fold.
 """
 MAX_SHORT: Final = 8
 """The largest number of elements of a row too short for vectors: the number of lanes of a vector of
@@ -198,7 +197,7 @@ class _Joined:
 
     @property
     def every(self) -> list[Nest | LibraryCall]:
-        """All steps that were added so far, with the nests that joined others inside these."""
+        """All steps added so far; a nest that joined an earlier nest is a part of that nest."""
         for k, host in self._plain.items():
             if host is not None:
                 self._steps[k] = host.nest
@@ -262,7 +261,7 @@ class _Joined:
         return self._plain[k]
 
     def _note(self, k: int, before: _Facts | None) -> None:
-        """Update the tables by the facts about step `k`; `before` are its earlier facts."""
+        """Update the tables by the facts about step `k`; `before` are the step's earlier facts."""
         facts = self._facts[k]
         for storage in facts.writes:
             self._written[storage] = max(k, self._written.get(storage, k))
@@ -360,7 +359,7 @@ class _Accesses:
         return self.elementary and self.flat and self.loops[-1].extent <= MAX_SHORT
 
     def reads_other_place(self, behind: _Accesses) -> bool:
-        """The result of `_reads_other_place` for these statements with the statements `behind`."""
+        """The result of `_reads_other_place` for these statements, followed by `behind`."""
         stored = self.stored | behind.stored
         return behind.reads_stored or any(
             (buffer in self.stored and buffer in behind.loaded)
@@ -375,7 +374,7 @@ class _Accesses:
 
 
 class _PlainHost:
-    """A nest of map loops that nests with the same loops can join, as `_join` would join them.
+    """A nest of map loops that is joined with nests that have the same loops, as by `_join`.
 
     Only the statements of the new nest are renamed and compared; tables hold the earlier
     statements.
@@ -428,7 +427,7 @@ class _PlainHost:
 
 
 def _join(first: Nest, second: Nest, shared: bool) -> Nest | None:
-    """Both nests as one nest; None if the loops or the data of the nests do not allow this.
+    """Two nests as one nest; None if the loops or the data of the nests do not allow this.
 
     If both nests use some storages (`shared`), one nest may get the loop order of the other.
     """

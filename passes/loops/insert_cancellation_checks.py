@@ -66,8 +66,8 @@ def _with_checks(nest: Nest) -> Nest:
 def _between_trips(body: tuple[Stmt, ...], outer: tuple[For, ...]) -> tuple[Stmt, ...]:
     """The statements of a region, in which outermost loops and the loops inside long trips poll.
 
-    A cancelled kernel ends between two trips. Memory then holds the values that it has in the
-    program between these two trips.
+    A cancelled kernel ends between two trips. After a cancelled kernel, memory holds the values
+    that it has in the program between two trips.
     """
     found: list[Stmt] = []
     for stmt in body:
@@ -109,7 +109,7 @@ def _inside(loop: For) -> For:
 
 
 def _polling(stmt: Stmt) -> Stmt:
-    """A statement in which a long loop polls, or the loops inside it if one iteration is long."""
+    """The statement, in which long loops poll; if an iteration is long, the inner loops poll."""
     if not isinstance(stmt, For):
         return stmt
     step = _work(stmt.body)

@@ -1,4 +1,4 @@
-"""LoopProgram -> LoopProgram: commutative folds of users fold each element into the next lane."""
+"""LoopProgram -> LoopProgram: a user's commutative fold takes each element into the next lane."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ def interleave_folds(program: LoopProgram, context: Context) -> LoopProgram:
 
     In a fold by an accumulator of the user, each iteration depends on the previous one, so the code
     would be scalar. If the order of elements does not matter, `LANES` states are folded side by
-    side: the innermost loop runs over them and is vector code. Lanes are combined in order within
-    the fixed blocks of the fold, so results depend on extents alone. Short loops, and loops with
-    other folds or reads of states, are not changed. The test for a short loop records a guard in
-    the scope.
+    side: the innermost loop runs over the states and is vector code. Lanes are combined in order
+    within the fixed blocks of the fold, so results depend on extents alone. Short loops, and loops
+    with other folds or reads of states, are not changed. The test for a short loop records a guard
+    in the scope.
 
     Needs: blocked nests.
     Gives: a legal loop program.
@@ -56,7 +56,7 @@ def interleave_folds(program: LoopProgram, context: Context) -> LoopProgram:
 
 
 def _interleaved(loop: For, numbers: Iterator[int]) -> tuple[Stmt, ...]:
-    """The loop; with lanes, the loops over the lanes and the statements that combine the lanes."""
+    """The loop or, if it gets lanes, loops over the lanes and statements that combine the lanes."""
     states = [s.state for s in loop.body if isinstance(s, Fold)]
     size = LANES if loop.block is None else dim(loop.block.size).constant
     if size is None or size % LANES or not _may_have_lanes(loop, states) or loop.extent < MIN_STEPS:

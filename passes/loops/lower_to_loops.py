@@ -274,12 +274,12 @@ class _Emitter:
         return name
 
     def gather(self, definition: Definition, place: IndexMap, body: list[Stmt]) -> str:
-        """The value of a gather: the first operand's element at the positions in the others."""
+        """The value of a gather: the element of the first operand at the other operands' values."""
         at = self.positions(definition, place, body)
         return self.read(definition.operands[0], (*place, *at), body)
 
     def positions(self, definition: Definition, place: IndexMap, body: list[Stmt]) -> IndexMap:
-        """Index functions with the values of all operands except the first one."""
+        """The values of all operands except the first one, each as an index function."""
         count = len(definition.extents) - definition.rank
         operands = definition.operands[1:] if count else ()
         return tuple(_value(self.read(operand, place, body)) for operand in operands)

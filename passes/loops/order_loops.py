@@ -21,8 +21,9 @@ def order_loops(program: LoopProgram, context: Context) -> LoopProgram:
 
     A chain is a perfect nest of loops of one kind. The loop with the fewest accesses of large
     stride becomes the innermost loop; among loops with equally few, the loop with the most accesses
-    of unit stride (stores count more than loads). The other loops are sorted by descending stride;
-    loops with equal strides keep their order. Loops of a noncommutative fold keep their order.
+    of unit stride (stores count more than loads). All loops except the innermost loop are sorted by
+    descending stride; loops with equal strides keep their order. Loops of a noncommutative fold
+    keep their order.
 
     Needs: a legal loop program whose loops have no blocks.
     Gives: a legal loop program.

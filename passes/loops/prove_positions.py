@@ -47,12 +47,13 @@ AND, BELOW = PRIMITIVES["logical_and"], PRIMITIVES["less"]
 
 
 def prove_positions(program: LoopProgram, context: Context) -> LoopProgram:
-    """Check all positions that a loop reads from an array before the loop, if it only reads them.
+    """Before a loop, check all positions that it reads from an array and does not write.
 
     An additional loop looks at all positions. If no position is negative or beyond the end of the
     array, the loop runs without checks and without wrapping positions. If a position fails, the
-    loop runs as before. A loop that can be no vector code checks each position in its trip, and
-    ends where a check fails: a branch that is never taken costs less than another loop.
+    loop runs as before. A loop that cannot become vector code checks each position in the trip that
+    reads it, and ends where a check fails, since a branch that is never taken costs less than
+    another loop.
 
     Needs: a legal loop program with lowered regions.
     Gives: a legal loop program.
@@ -71,9 +72,9 @@ def prove_positions(program: LoopProgram, context: Context) -> LoopProgram:
 class Check(Record):
     """A computed position with its check; `truth` is the name of the check's outcome.
 
-    `wrapped` is the position from the start of the array, `place` the same, or 0 if the position is
-    not within the array. `length` is a number without a sign, as the position is when they are
-    compared: a negative position is then beyond every length.
+    `wrapped` is the position from the start of the array; `place` is equal to it, or 0 if the
+    position is not within the array. `length` is unsigned, and the position is compared as an
+    unsigned number, so that a negative position is beyond every length.
     """
 
     position: str
@@ -94,7 +95,7 @@ class _Proving:
         self.cells: list[Storage] = []
 
     def nest(self, nest: Nest) -> Nest:
-        """The nest with two versions of loops over positions, or with loops that end at a check."""
+        """The nest, with two versions of loops over positions or loops that end at a check."""
         self.cells = []
         body = self.body(nest.body)
         if body == nest.body:
@@ -102,7 +103,7 @@ class _Proving:
         return nest.replace(body=body, tiles=(*nest.tiles, *self.cells))
 
     def body(self, body: Sequence[Stmt], ends: bool = False) -> tuple[Stmt, ...]:
-        """The statements; before each loop with positions stands a loop that looks at them.
+        """The statements, with a loop that checks positions before each loop that has positions.
 
         `ends` is True if the loop around the statements ends where a check fails.
         """
@@ -124,8 +125,8 @@ class _Proving:
     def ended(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         """The statements of a trip, which ends the loop where a check fails.
 
-        The truth that all checks hold is false then. The statements behind a check need no other
-        position in place of one that fails.
+        The cell that says if all checks hold is then False. The statements after a check need no
+        replacement for a position that fails.
         """
         body = _once(body)
         cells, lets = _truths(body), {s.name: s for s in body if isinstance(s, Let)}
@@ -140,7 +141,7 @@ class _Proving:
         return _unchecked(found, checks.values(), {})
 
     def wrapped(self, one: Check, body: tuple[Stmt, ...], truths: Storage) -> tuple[Stmt, ...]:
-        """Statements that give a place: a position as it is, or in a branch a negative one wrapped.
+        """Statements that compute a place: a position, which a branch wraps if it is negative.
 
         A branch that is rarely taken costs less than a choice of two positions.
         """
@@ -245,7 +246,7 @@ def _name(stmt: Stmt) -> str:
 
 
 def _is_known(statements: Sequence[Stmt], stored: set[Storage]) -> bool:
-    """True if statements read memory, and none of it in the storages that the loop writes."""
+    """True if statements read memory, but no storage that the loop writes."""
     if not all(isinstance(s, Let | Load) for s in statements):
         return False
     loads = [s.buffer for s in statements if isinstance(s, Load) and s.buffer is not POSITIONS]
@@ -264,7 +265,7 @@ def _is_scalar(loop: For) -> bool:
 
 
 def _once(body: Sequence[Stmt]) -> tuple[Stmt, ...]:
-    """The statements; scalars that are computed or loaded twice are so once."""
+    """The statements, which compute or load equal scalars only once."""
     stored = {s.buffer for s in walk(tuple(body)) if isinstance(s, Store)}
     names: dict[str, str] = {}
     known: dict[Stmt, str] = {}
@@ -281,7 +282,7 @@ def _once(body: Sequence[Stmt]) -> tuple[Stmt, ...]:
 
 
 def _truths(body: Sequence[Stmt]) -> dict[str, Storage]:
-    """The checks of a trip, each with the cell of the truth that all checks hold."""
+    """The checks of a trip, each with the cell that says if all checks hold."""
     named = {s.name: s for s in body if isinstance(s, Let | Load)}
     found: dict[str, Storage] = {}
     for stmt in body:
@@ -302,7 +303,7 @@ def _truths(body: Sequence[Stmt]) -> dict[str, Storage]:
 def _unchecked(
     body: Sequence[Stmt], checks: Iterable[Check], places: Mapping[str, str]
 ) -> tuple[Stmt, ...]:
-    """The statements of a trip without checks; `places` are the positions without them."""
+    """The statements of a trip without checks; `places` maps checked to unchecked positions."""
     truths, names = {one.truth for one in checks}, dict(places)
     dtypes = dtypes_of(tuple(body))
     kept: list[Stmt] = []

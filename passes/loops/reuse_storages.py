@@ -28,7 +28,7 @@ def reuse_storages(program: LoopProgram, context: Context) -> LoopProgram:
     """Store a temporary in the storage that its last reader, a nest, writes element by element.
 
     In each iteration, the nest loads an element of the temporary and stores the element at the same
-    place, so no other iteration finds an element overwritten that it needs. The temporary and the
+    place, so no iteration overwrites an element that another iteration needs. The temporary and the
     other storage have equal shapes, strides and dtypes, and only this nest writes the other
     storage. A result that a function of NumPy allocates keeps its own storage.
 

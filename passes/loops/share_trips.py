@@ -40,8 +40,8 @@ def share_trips(program: LoopProgram, context: Context) -> LoopProgram:
     """Let the caller run the trips of an outermost loop in any order if the trips are independent.
 
     Trips are independent if no trip writes an element that another trip reads or writes, and no
-    number is carried from trip to trip. Only one carried number is allowed: the truth that all
-    checks hold. A trip in which a check fails stores False as this truth.
+    number is carried from trip to trip. Only one carried number is allowed: the truth value that
+    says if all checks hold. A trip in which a check fails stores False as the carried truth value.
 
     Needs: a legal loop program with lowered regions.
     Gives: a legal loop program.
@@ -68,13 +68,13 @@ def share_trips(program: LoopProgram, context: Context) -> LoopProgram:
 
 
 class _Truth(Record):
-    """The truth that all checks hold: its cell in the loop, and its memory after the loop."""
+    """The truth value that says if all checks hold: its cell in a loop, and its memory after it."""
 
     cell: Storage
     memory: Storage
     index: Index
     values: frozenset[str]
-    """The names that the truth has before and after each check of a trip."""
+    """The names that the truth value has before and after each check of a trip."""
 
     def stored(self, body: Sequence[Stmt], false: str) -> tuple[Stmt, ...]:
         """The statements of a trip, with a store of False where a check fails."""
@@ -105,7 +105,7 @@ class _Parts(Record):
 
 
 def _parts_of(nest: Nest) -> _Parts | None:
-    """The loop of a nest, if it is the only one and carries no more than a truth; else None."""
+    """The only loop of a nest, if it carries no more than a truth value; else None."""
     loops = [stmt for stmt in nest.body if isinstance(stmt, For)]
     if len(loops) != 1 or loops[0].kind != "serial" or _leaves(loops[0].body):
         return None
@@ -120,7 +120,7 @@ def _parts_of(nest: Nest) -> _Parts | None:
 
 
 def _truth_of(loop: For, others: Sequence[Stmt]) -> _Truth | None:
-    """The truth that is copied into a cell before a loop and out of the cell after it."""
+    """The truth value that is copied into a cell before a loop and out of the cell after it."""
     match others:
         case (Load() as first, Store() as begun, Load() as last, Store() as ended):
             pass
@@ -164,7 +164,7 @@ def _carried(body: Sequence[Stmt], written: set[Storage]) -> set[Storage] | None
     """The cells that the statements of a trip write before they read them.
 
     Returns:
-        the cells; None if a statement reads a cell whose value may come from another trip.
+        The cells, or None if a statement reads a cell whose value may come from another trip.
     """
     known = set(written)
     for stmt in body:

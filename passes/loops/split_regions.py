@@ -53,7 +53,7 @@ def _without_selects(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
 def _decide_bounds(
     body: tuple[Stmt, ...], verdict: Callable[[Bound], bool | None]
 ) -> tuple[Stmt, ...]:
-    """In selects, drop bounds with verdict True, and parts that have a bound with verdict False."""
+    """Drop the bounds that `verdict` finds true, and the parts with a bound that it finds false."""
 
     def rule(stmt: Stmt) -> tuple[Stmt, ...]:
         if not isinstance(stmt, Select):

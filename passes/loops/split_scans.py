@@ -138,7 +138,7 @@ class _Scan(Record):
 
     @property
     def is_long(self) -> bool:
-        """True if splitting pays for the current lengths; loops over tiles need one iteration."""
+        """True if splitting pays for the current lengths; a loop over tiles needs one iteration."""
         if self.within.extent < MIN_ELEMENTS:
             return False
         if not self.loops:

@@ -70,7 +70,7 @@ def make_plan(program: LoopProgram, context: Context) -> Plan:
     plain = [s for s in scratch if s not in made]
     heirs = _reused_memory(plain, first, last)
     choices = _choose_steps(program, context)
-    own = {choose.choice.symbol for choose in choices}  # others are known before the plan runs
+    own = {choose.choice.symbol for choose in choices}  # all others are known before the run
     late = {s: data_dependent_in(*s.shape, *s.strides) & own for s in allocated}
     late = {s: symbols for s, symbols in late.items() if s.name not in heirs}
     steps: list[Step] = [Allocate(s.name) for s, symbols in late.items() if not symbols]
@@ -99,7 +99,7 @@ def make_plan(program: LoopProgram, context: Context) -> Plan:
 
 
 def _names_by(place: Mapping[str, int], storages: Sequence[Storage]) -> dict[int, list[str]]:
-    """The names of the storages at each place."""
+    """For each index in `place`, the names of the storages that have this index."""
     found: dict[int, list[str]] = {}
     for storage in storages:
         found.setdefault(place[storage.name], []).append(storage.name)
@@ -150,10 +150,10 @@ def _allocated_targets(step: Nest | LibraryCall, others: Sequence[LibraryCall]) 
 
 
 def _choose_steps(program: LoopProgram, context: Context) -> list[Choose | Check]:
-    """The data-dependent lengths and truths, in the order in which steps compute them.
+    """The data-dependent lengths and truth values, in the order in which steps compute them.
 
-    The step of a length or truth has the guards, from tracing and passes, that can be checked once
-    its value is known.
+    The step of a length or truth value has the guards, from tracing and passes, that can be checked
+    once its value is known.
     """
     written = _last_writes(program)
     counts = sorted(program.counts, key=lambda count: written[count.view.storage.name])
@@ -174,7 +174,7 @@ def _choose_steps(program: LoopProgram, context: Context) -> list[Choose | Check
 def _guarded(choice: DataDependent, asked: Mapping[Symbol, Mapping[Guard, None]]) -> DataDependent:
     """A data-dependent length with all guards that can be checked as soon as it is known.
 
-    A truth that other guards compare is treated as a length.
+    A truth value that other guards compare is treated as a length.
     """
     guards = tuple(asked[choice.symbol])
     alone = not choice.is_length and set(guards) == set(choice.guards)
@@ -202,8 +202,8 @@ def _written_early(program: LoopProgram, choices: Sequence[Choose | Check]) -> t
 def _total(program: LoopProgram, early: Sequence[int]) -> Cost:
     """The total cost of all steps, with the memory of partial results and of saved arguments.
 
-    Of a parallel variant, only the memory is counted: either it runs or the next step, whose
-    operations are counted.
+    For a parallel variant, only the memory is counted: either the variant or the next step runs,
+    and the operations of the next step are counted.
     """
     scratch = sum((buffer.size_bytes for buffer in _partials(program.steps)), dim(0))
     pairs = zip(program.steps, program.costs, strict=True)
@@ -246,7 +246,7 @@ def _is_parallel_variant(step: Nest | LibraryCall) -> bool:
 def _reused_memory(
     scratch: Sequence[Storage], first: Mapping[str, int], last: Mapping[str, int]
 ) -> dict[str, str]:
-    """For each temporary that reuses memory, the earlier temporary of equal size that had it."""
+    """For each temporary that reuses memory, the earlier temporary of equal size in that memory."""
     heirs: dict[str, str] = {}
     dead: dict[Dim, list[Storage]] = {}
     ends = sorted(scratch, key=lambda s: last[s.name], reverse=True)

@@ -74,9 +74,9 @@ def render_source(nest: Nest, numbers: tuple[Number, ...], target: ChosenTarget)
     """Make the kernel of a nest for a target.
 
     Extents and offsets up to 4 and strides up to 1 are literals in the source; for larger literal
-    strides LLVM would emit gathers, which are slower than loads. Other lengths are words. In loops
-    of the user's program, integers and numbers of trips up to 64 are literals, too. The first map
-    loop runs over the range that the caller gives.
+    strides LLVM would emit gathers, which are slower than loads. All lengths that are not literals
+    are words. In loops of the user's program, integers and numbers of trips up to 64 are literals,
+    too. The first map loop runs over the range that the caller gives.
 
     Needs: a legal nest with one outer map loop, or without loops.
     Gives: a kernel whose text depends on the nest alone; its key also has the target's name.
@@ -530,8 +530,8 @@ def _is_flagged(state: State) -> bool:
     """True if a state has flags for NaN and signs of zeros, which decide its final value.
 
     A step of a fold with flags takes a few independent instructions; a step of an exact `maximum`
-    takes a chain of six. The cells of a tile are independent of each other, so they use the exact
-    function.
+    takes a chain of six instructions. The cells of a tile are independent of each other, so they
+    use the exact function.
     """
     fold = state.accumulator
     plain = isinstance(fold, UfuncFold) and not fold.running and state.lanes is None

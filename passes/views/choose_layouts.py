@@ -35,7 +35,7 @@ _STEP_OF_STRIDE: Final[dict[int | None, int]] = {0: 0, 1: 1, -1: 1}
 _KEEP_ORDER: Final = (*PACKS, GATHER, SAVE)
 """Primitives whose results keep NumPy's memory order."""
 MAX_COST_RATIO: Final = 0.8
-"""The fraction of the cost of loops to which another order must reduce it to be chosen."""
+"""Another order is chosen only if it reduces the cost of the loops to this fraction or less."""
 LINE_BYTES: Final = 64
 """The number of bytes of a cache line."""
 TYPICAL_LENGTH: Final = 64

@@ -33,8 +33,8 @@ def cut_joins(program: ViewProgram, context: Context) -> ViewProgram:
     the same computation have equal source, so that their kernel is compiled once.
 
     Needs: a legal view program.
-    Gives: a legal view program; several definitions, of at most `MAX_PIECE` parts each unless a
-    single operand has more, write the storage of a split join.
+    Gives: a legal view program, in which several definitions write the storage of a split join;
+    each has at most `MAX_PIECE` parts unless a single operand has more.
     Keeps: every value, bit for bit, and the memory in which it is stored.
     """
     counts = _part_counts(program)

@@ -52,8 +52,8 @@ class KernelLibrary(TargetLibrary):
     loops_apart = False
     """True if each inner loop becomes a function, which can use all registers.
 
-    Otherwise LLVM loads the constants of all loops before the first loop. If there are more
-    constants than registers, LLVM loads constants again in every step of a loop.
+    If loops are not functions, LLVM loads the constants of all loops before the first loop. If
+    there are more constants than registers, LLVM loads constants again in every step of a loop.
     """
 
     def create_ir_module(self, name: str) -> Any:

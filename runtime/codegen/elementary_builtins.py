@@ -9,9 +9,9 @@ and called functions give the same bits.
 
 The arithmetic emits recipes as LLVM code, which LLVM can vectorise. Each operation of a recipe is
 one instruction, except that some steps are calls of functions whose vector forms are instructions
-(`llvm_functions`). A few numbers need another, slow recipe. For a number of this kind, a recipe
-calls a function of the number and of the result that the recipe has for other numbers (`beyond`). A
-vector form of this function tests whether any lane has a number of this kind, and only then
+(`llvm_functions`). A few numbers need another, slow recipe. For a number x that needs the slow
+recipe, a recipe calls a function of x and of the result of the usual formula (`beyond`). A vector
+form of that function tests whether any lane has a number that needs the slow recipe, and only then
 computes the lanes one by one, so that the loop remains vector code.
 """
 
@@ -284,14 +284,14 @@ class LlvmArithmetic(Arithmetic):
 def _beyond_bound(
     module: Any, name: str, kind: Any, lanes: int, bound: float, slow: Callable[..., Any]
 ) -> Any:
-    """Return the function of x and `usual` that is slow(x) in lanes with |x| > bound.
+    """Return the function of x and `usual`: slow(x) in lanes with |x| > bound, else `usual`.
 
     Args:
         module: The module that calls the function.
         name: The name of the scalar function.
         kind: The type of a number.
         lanes: The length of the vectors; 1 for scalars.
-        bound: The largest absolute value of x with the result `usual`.
+        bound: The largest absolute value of x for which the result is `usual`.
         slow: A function of a builder and a number that emits the result for the number.
     """
 

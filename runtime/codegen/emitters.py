@@ -22,7 +22,7 @@ from numba.core import cgutils
 
 Emitter = Callable[[Any, list[Any]], Any]
 Rules = dict[str, Emitter]
-"""The emitters of an intrinsic, by the letter of the operands' kind of dtype."""
+"""The emitters of an intrinsic, by the letter for the kind of the operands' dtype."""
 
 
 def call_function(

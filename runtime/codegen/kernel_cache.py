@@ -1,14 +1,14 @@
 """The cache of kernels: a kernel is taken from memory, loaded from disk, or compiled once.
 
 A kernel and its checked form (`config.bounds`) are different kernels. A kernel is kept as long as a
-plan may run it. After that, it is kept while it is one of the last `MAX_IDLE_KERNELS` kernels that
-were requested. At most `config.kernels` kernels are loaded. The least recently run kernels are
+plan may run it. After that, a kernel is kept while it is one of the last `MAX_IDLE_KERNELS` kernels
+that were requested. At most `config.kernels` kernels are loaded. The least recently run kernels are
 dropped, and are loaded or compiled again when they run.
 
 With `config.background`, a thread compiles kernels while NumPy runs the calls that need them. The
 first waiting kernel starts the thread. The thread ends after the last waiting kernel, or with the
-main thread. A forked child process does not have this thread, so its next call requests a waiting
-kernel again.
+main thread. A forked child process does not have the compiling thread, so its next call requests a
+waiting kernel again.
 
 Plans and native calls hold a kernel as a `KernelHandle`, whose machine code may be dropped and
 loaded again. A `LoadedKernel` is machine code in memory, which is called like a Python function.
@@ -169,7 +169,7 @@ class KernelHandle:
         """The loaded kernel.
 
         Raises:
-            The errors of `KernelCache.get`, if the kernel is not loaded.
+            Errors of `KernelCache.get` are passed on if the kernel is not loaded.
         """
         found = self.loaded or self._load(self)
         self._last = next(_USES)
@@ -211,7 +211,7 @@ def load_all(handles: Sequence[KernelHandle]) -> list[LoadedKernel]:
     """Load the kernels of a plan.
 
     Raises:
-        The errors of `KernelHandle.get`, after all kernels were requested.
+        Errors of `KernelHandle.get` are passed on after all kernels were requested.
     """
     try:
         return [handle.get() for handle in handles]

@@ -264,7 +264,8 @@ def widened(builder: Any, value: Any) -> Any:
 def _float_to_signed(builder: Any, value: Any, bits: int) -> Any:
     """Emit C's cast to a signed integer; NaN and values out of range give the smallest integer.
 
-    The instruction on x86-64 has this result, and therefore NumPy has it, too.
+    The instruction on x86-64 gives the smallest integer in these cases, and therefore NumPy does,
+    too.
     """
     lowest = -(2.0 ** (bits - 1))
     low = ir.Constant(value.type, lowest)
@@ -295,7 +296,7 @@ def _float_to_int(builder: Any, value: Any, code: str, target: Any) -> Any:
 
 
 def _to_odd(builder: Any, value: Any) -> Any:
-    """Emit the rounding of a float64 to odd: an equal float32, or the neighbour ending in 1.
+    """Emit the rounding of a float64 to odd: to an equal float32, or to the neighbour ending in 1.
 
     Rounding the result to float16 is the same as rounding the float64 to float16 directly.
     """
@@ -323,7 +324,7 @@ def _to_half(builder: Any, value: Any, source: str) -> Any:
 
 
 def _int_to_int(builder: Any, value: Any, source: str, code: str, target: Any) -> Any:
-    """Emit the extension of an integer, with its sign if it is signed, or its truncation."""
+    """Emit the truncation or the extension of an integer; a signed integer keeps its sign."""
     if code[1] == source[1]:
         return value
     if code[1] < source[1]:
@@ -399,7 +400,7 @@ CASTS: dict[str, Any] = {code: _make_cast(code) for code in NUMBA_TYPES}
 
 
 def _make_bits(code: str) -> Any:
-    """The intrinsic that reads the bits of an element of the same size as an element of a dtype."""
+    """The intrinsic that reads the bits of a number as a number of this dtype, of the same size."""
 
     def bits(v: Any) -> Typed:
         if v not in CODES or DTYPES[CODES[v]].itemsize != DTYPES[code].itemsize:

@@ -10,18 +10,19 @@ an elementary function. An attribute of the declaration names the vector forms (
 function ABI), which vectorised loops call.
 
 `TargetContext` is Numba's code generation for the target; its libraries become object files and are
-not loaded. LLVM adds calls of functions for operations that a CPU lacks. Some of these functions do
-not exist, and calling one of them would jump to address 0. Hence the calls in machine code are
-checked before the code is loaded.
+not loaded. LLVM adds calls of functions for operations that a CPU lacks. Some functions that LLVM
+calls do not exist, and calling such a function would jump to address 0. Hence the calls in machine
+code are checked before the code is loaded.
 
 Some steps of recipes, such as lookups in registers, are vector instructions on some CPUs.
 `Arithmetic` computes each step by basic operations, with the same bits as the instruction. LLVM
-cannot turn scalar code into these instructions. So a recipe that is compiled for scalars calls a
-function for each such step. An attribute of the function names its vector forms by LLVM's vector
-function ABI. The forms are inlined into the loop after it was vectorised (`compile_source`).
+cannot turn scalar code into the vector instructions of steps. So a recipe that is compiled for
+scalars calls a function for each step that has a vector instruction. An attribute of the function
+names its vector forms by LLVM's vector function ABI. The forms are inlined into the loop after it
+was vectorised (`compile_source`).
 
-Short tables are stored in registers; AVX-512 and AVX2 look up the entries of all lanes at once. The
-other steps are instructions only of AVX-512.
+Short tables are stored in registers; AVX-512 and AVX2 look up the entries of all lanes at once.
+Steps that are no lookups are instructions only of AVX-512.
 """
 
 from __future__ import annotations
@@ -155,7 +156,9 @@ COMPILER_USED = "llvm.compiler.used"
 """The list of functions that LLVM keeps although nothing uses them."""
 PURE = ("nounwind", "willreturn", "memory(none)")
 Body = Callable[[Any, Any], Any]
-"""A function of a builder and an LLVM function that emits its code and returns the result."""
+"""A function of a builder and an LLVM function; it emits the LLVM function's code and returns the
+result.
+"""
 
 
 def declare(module: Any, name: str, kind: Any, arity: int, *attributes: str) -> Any:
@@ -440,7 +443,7 @@ def _log_limits(builder: Any, x: Any, result: Any) -> Any:
 
 
 class Instruction(NamedTuple):
-    """A vector instruction that computes a step."""
+    """A vector instruction that computes a step of a function."""
 
     emission: Callable[..., Any]
     """A function of a builder and vectors of at most `size` bytes that emits the instruction."""
@@ -552,7 +555,7 @@ def with_forms(
 
 
 def lookup(table: Sequence[float], size: int) -> Instruction:
-    """Return the instruction that looks up an index, which is the lowest bits of its operand.
+    """Return the instruction that looks up the value at the index in its operand's lowest bits.
 
     `size` is the length of the vectors in bytes.
     """
@@ -564,7 +567,7 @@ def lookup(table: Sequence[float], size: int) -> Instruction:
 
 
 def _looked_up(builder: Any, table: Sequence[float], x: Any, size: int) -> Any:
-    """Emit a lookup; in a long table, both halves are looked up, and a bit of the index selects."""
+    """Emit a lookup; for a long table, look up both halves and select by a bit of the index."""
     width = 32 if isinstance(x.type.element, ir.FloatType) else 64
     full = 8 * size // width
     if x.type.count < full:

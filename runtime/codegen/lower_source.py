@@ -228,9 +228,9 @@ class _Writer:
         """Return the number in such a way that LLVM does not know how it was computed.
 
         The ends of a loop over a block are formulas of outer iterators. LLVM would express all
-        addresses and counts by these formulas, which takes longer and does not improve the code.
-        LLVM would also copy outer loops for the case that the inner loop is empty, which does not
-        improve the code either.
+        addresses and counts by the formulas of the ends, which takes longer and does not improve
+        the code. LLVM would also copy outer loops for the case that the inner loop is empty, which
+        does not improve the code either.
         """
         if isinstance(number, ir.Constant):
             return number

@@ -6,7 +6,7 @@ checked kernel, each access is checked first (see `plan_ir.Kernel`).
 
 Some loads prefetch later elements, since the arithmetic of an elementary function is too long for
 the processor to start later loads early. LLVM does not vectorise a loop with a prefetch
-instruction. So a loaded number is passed through a function whose vector forms contain the
+instruction. So a loaded number is passed through a function whose vector forms contain the prefetch
 instruction. The forms are inlined after the loop is vectorised, like steps of recipes
 (`compile_source`).
 
@@ -52,8 +52,8 @@ from axiomjit.runtime.codegen.llvm_functions import (
 from axiomjit.runtime.memory.allocation import poison
 
 PREFETCH_BYTES = 2048
-"""The distance of prefetches in bytes; distances from 1024 to 8192 gain the same time, 512 half of
-it.
+"""The distance of prefetches in bytes; distances from 1024 to 8192 gain the same time, and a
+distance of 512 gains half of it.
 """
 ARGUMENT = ir.IntType(32)
 FOR_READING, INTO_EVERY_CACHE, OF_DATA = ARGUMENT(0), ARGUMENT(3), ARGUMENT(1)
@@ -63,8 +63,8 @@ POINTER = ir.IntType(8).as_pointer()
 def with_prefetch(builder: Any, value: Any, buffer: Any, index: Any, ahead: Any = None) -> Any:
     """Return a loaded float32 or float64, after a prefetch of a later element.
 
-    On targets that gain time by it, the load of a contiguous vector prefetches the cache line that
-    is `ahead` elements further, by default PREFETCH_BYTES bytes.
+    On targets that gain time by prefetching, the load of a contiguous vector prefetches the cache
+    line that is `ahead` elements further, by default PREFETCH_BYTES bytes further.
     """
     module, size = builder.module, 4 if isinstance(value.type, ir.FloatType) else 8
     if not target_of(module).prefetches:
@@ -364,7 +364,7 @@ load, load_apart = _make_load("load", _element), _make_load("load_apart", _eleme
 
 @Intrinsic
 def load_ahead(a: Any, i: Any, n: Any) -> Typed:
-    """The intrinsic `load_ahead(a, i, n)`: `load(a, i)` that prefetches n elements later."""
+    """The intrinsic `load_ahead(a, i, n)`: `load(a, i)`, with a prefetch n elements later."""
     if not isinstance(a, BufferType) or i != types.int64 or n != types.int64:
         return None
 

@@ -6,10 +6,10 @@ Integers wrap around, and have `+ - & | ^ ~`, unary `-`, `<<`, `>>` (which keeps
 comparisons. A Python number is converted to the type of the other operand.
 
 Some functions are piecewise polynomials, with coefficients looked up in registers. An odd function
-f is near x for small x, and 1 for large x: f(x) = v + v p(t), where v is x limited to a bound
-between two pieces. v is exact, and the product is small compared with v, so only the rounding of
-the sum matters. The last bits of u = factor * |x| + start, rounded to the spacing of floats, are
-the index of the piece; t is |x| minus the number that u represents.
+f that is near x for small x and near 1 for large x is computed as f(x) = v + v p(t), where v is x
+limited to a bound between two pieces. v is exact, and the product is small compared with v, so only
+the rounding of the sum matters. The last bits of u = factor * |x| + start, rounded to the spacing
+of floats, are the index of the piece; t is |x| minus the number that u represents.
 
 The form in NumPy has the same bits as compiled recipes. Values are NumPy scalars or arrays. NumPy
 has every operation except fused multiply-add, which is built from exact operations.
@@ -30,7 +30,7 @@ LN2 = {
     "f8": (0.6931471805598903, 5.497923018708371e-14),
 }
 """The number log(2) as a sum of two floats; the first one has 16 or 42 bits, so that its product
-with k is exact.
+with an exponent of 2 is exact.
 """
 LOG2_OF_E: ByPrecision = {
     "f4": (1.4426950216293335, 1.925963033500011e-08),
@@ -171,9 +171,9 @@ class Arithmetic(ABC):
     def nearest_whole(self, x: Numeric, factor: float) -> tuple[Numeric, Numeric]:
         """Round x * factor to the nearest integer, and return it as a float and as an integer.
 
-        Both results are correct if the integer is below 2**21 (float32) or 2**50 (float64), and
-        undefined otherwise. The method adds 1.5 * 2**mantissa, so that the last bits of the sum are
-        the integer.
+        The float and the integer are correct if the integer is below 2**21 (float32) or 2**50
+        (float64), and undefined otherwise. The method adds 1.5 * 2**mantissa, so that the last bits
+        of the sum are the integer.
         """
         magic = 1.5 * 2.0**self.mantissa
         shifted = self.fma(x, factor, magic)
@@ -209,9 +209,9 @@ class Arithmetic(ABC):
     def within(self, x: Numeric, low: float, high: float) -> Numeric:
         """Return x, limited to bounds beyond which base**x is 0 or infinite; NaN remains NaN.
 
-        As basic operations, `reduced` and `scaled` accept only numbers of limited size. Their
-        vector instructions accept any number, so an arithmetic with these instructions does not
-        limit x.
+        As basic operations, `reduced` and `scaled` accept only numbers of limited size. The vector
+        instructions for `reduced` and `scaled` accept any number, so an arithmetic with these
+        instructions does not limit x.
         """
         return self.bounded(x, low, high)
 
@@ -316,7 +316,7 @@ number.
 
 
 def _to_odd(total: Any, rest: Any) -> Any:
-    """The sum total + rest, rounded to odd: if it is inexact, the neighbour ending in 1."""
+    """The sum total + rest, rounded to odd: if inexact, the neighbouring float ending in 1."""
     bits = np.asarray(total).view(np.int64)
     off = np.isfinite(total) & (rest != 0.0) & (bits & 1 == 0)
     return np.where(off, np.nextafter(total, np.where(rest > 0.0, np.inf, -np.inf)), total)

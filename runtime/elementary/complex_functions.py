@@ -38,7 +38,7 @@ def exp(m: Arithmetic, of: RealFunction, x: Numeric, y: Numeric) -> RealParts:
     less, factor = _shifted_argument(m, x > REACH[m.code], x)
     power = of("exp", less)
     re, im = power * (of("cos", y) * factor), power * (of("sin", y) * factor)
-    lost = ~(abs(y) < INFINITY) & (abs(x) == INFINITY)  # only the size is known
+    lost = ~(abs(y) < INFINITY) & (abs(x) == INFINITY)  # the size is known, the angle is not
     im = m.select(lost & (x < 0.0), m.copysign(m.constant(0.0), y), im)
     return m.select(lost, power, re), m.select(y == 0.0, y, im)
 
@@ -86,7 +86,7 @@ def cos(m: Arithmetic, of: RealFunction, x: Numeric, y: Numeric) -> RealParts:
 
 
 def _near_1(m: Arithmetic, x: Numeric, y: Numeric) -> tuple[Numeric, Numeric, Numeric]:
-    """Return max(|x|, |y|) and min(|x|, |y|), divided by a power of 2, and its exponent."""
+    """Return max(|x|, |y|) and min(|x|, |y|) divided by a power of 2, and its exponent k."""
     x, y = abs(x), abs(y)
     larger, smaller = m.select(x > y, x, y), m.select(x > y, y, x)
     exponent = m.bounded(m.binade(larger), -2.0 * m.bias, m.bias)

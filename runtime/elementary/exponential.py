@@ -1,8 +1,8 @@
 """Exponential, hyperbolic and error functions.
 
-Exponential and hyperbolic functions are powers of two and polynomials of a remainder r. In these
-formulas, x = k log(2) + r, after Cody and Waite, "Software Manual for the Elementary Functions",
-1980, chapter 6.
+Exponential and hyperbolic functions are powers of two and polynomials of a remainder r. In formulas
+of exponential and hyperbolic functions, x = k log(2) + r, after Cody and Waite, "Software Manual
+for the Elementary Functions", 1980, chapter 6.
 
 2 sinh(x) = (2**k - 2**-k) cosh(r) + (2**k + 2**-k) sinh(r); for 2 cosh(x), the two factors are
 exchanged. The factors are inexact only if 2**-k is below the last bit of 2**k. Inexact factors
@@ -101,7 +101,7 @@ def exp2(m: Arithmetic, x: Numeric) -> Numeric:
 def expm1(m: Arithmetic, x: Numeric) -> Numeric:
     """e**x - 1 = 2**k (e**r - 1) + (2**k - 1), where e**r is from 3/4 to 3/2.
 
-    In this formula, little cancels. For small x, k is 0.
+    Little cancels when the two terms are added. For small x, k is 0.
     """
     power = _expm1_of_singles if m.code == "f4" else _expm1_of_doubles
     return m.copysign(power(m, m.bounded(x, *SMALL[m.code])), x)
@@ -195,9 +195,11 @@ def tanh(m: Arithmetic, x: Numeric) -> Numeric:
 
 
 AT_3 = (0.783130036418581, 5.420516985876799e-19)
-"""The value of p at t = 0, which is exp(9) erfc(3) 35 / 8, as a sum of two floats."""
+"""The value of the numerator p at t = 0, exp(9) erfc(3) 35 / 8, as a sum of two floats."""
 RISE = 9 / 8
-"""The slope of the denominator; it is near 2 / sqrt(pi), so that p is flat at x = 0."""
+"""The slope of the denominator of g; it is near 2 / sqrt(pi), so that the numerator is flat at x =
+0.
+"""
 COUNT = PARTS = 32
 """The number of pieces, and the number of powers of 2**(1/32) from 1 to 2."""
 DEGREE = 5

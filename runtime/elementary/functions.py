@@ -56,7 +56,7 @@ def _of_complex(name: str, data: bytes) -> Any:
 
 
 def _twin(name: str, recipe: Recipe) -> Callable[..., Any]:
-    """Return the function of NumPy scalars, computed by a recipe; without recipe, by NumPy."""
+    """Return the function of NumPy scalars: the recipe, or NumPy's for dtypes without recipe."""
 
     def twin(*operands: Any) -> Any:
         exact = _EXACT.get(operands[0].dtype.str[1:])

@@ -45,7 +45,7 @@ EXACTLY_1: ByPrecision = {"f4": (1.0, 0.0), "f8": (1.0, 0.0)}
 
 
 class Base(NamedTuple):
-    """The tables of one base: logarithms of e, 2 and 1 / c as sums of two floats; a polynomial."""
+    """The tables of one base: a polynomial, and logarithms of e, 2, 1 / c as sums of two floats."""
 
     name: str
     of_e: ByPrecision
@@ -92,7 +92,8 @@ def terms(
 ) -> tuple[Numeric, Numeric]:
     """Return exponent * log(2) - log(c) + log(1 + r) - r log(e) as a sum of two floats.
 
-    Here c is the factor for x. The caller adds r log(e), which is the largest term if x is near 1.
+    In this sum, c is the factor for x. The caller adds r log(e), which is the largest term if x is
+    near 1.
     """
     two, two_low = base.of_two[m.code]
     whole = m.fma(exponent, two, m.looked_up(base.name, base.high[m.code], x))

@@ -86,7 +86,7 @@ def quarter_turns(
         high = number * factor
         products += [high, m.fma(number, factor, -high)]
     first, second, third = (p - m.rint(p * 0.25) * 4.0 for p in products[:3])
-    # The first two are multiples of 2**-50; the terms after the third are below 2**-34.
+    # `first` and `second` are multiples of 2**-50; the terms after `third` are below 2**-34.
     turns, off = two_sum(first + second, third)
     whole = nearest(turns)
     more, lost = two_sum(products[3], products[4])
@@ -191,7 +191,7 @@ def _arc(m: Arithmetic, q: Numeric, lost: Numeric | None = None) -> Numeric:
 
 
 def arctan(m: Arithmetic, x: Numeric) -> Numeric:
-    """The arc tangent of x, as the sum of those of c (from a table) and (|x| - c) / (1 + |x| c)."""
+    """The arc tangent of x: that of c, from a table, plus that of (|x| - c) / (1 + |x| c)."""
     points, angles = (
         _rotated(table[m.code][:COUNT], LEAD_OF_FIRST) for table in (ARC_POINTS, ARC_ANGLES)
     )
@@ -216,7 +216,7 @@ def _scaled(m: Arithmetic, rise: Numeric, run: Numeric) -> tuple[Numeric, Numeri
 
 
 def arctan2(m: Arithmetic, y: Numeric, x: Numeric) -> Numeric:
-    """The angle of the point (x, y): arctan(|y| / |x|), or pi minus it if x is negative.
+    """The angle of the point (x, y): a = arctan(|y| / |x|), or pi - a if x is negative.
 
     The result has the sign of y. The difference of the bits of rise and run, which is roughly the
     logarithm of their quotient, gives the index of c in a table.

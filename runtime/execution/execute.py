@@ -209,7 +209,7 @@ class BoundPlan:
         self.handles = [handle for action in self.actions for handle in action.handles]
 
     def of_words(self, symbols: Iterable[Symbol]) -> BoundPlan | None:
-        """The plan for any values of symbols, which only native calls can run; None if it has none.
+        """The plan for any values of symbols, which only native calls can run; None if impossible.
 
         Comparisons of lengths are recorded as guards in the current scope.
         """
@@ -226,7 +226,7 @@ class BoundPlan:
 
     @property
     def launches(self) -> list[Launching]:
-        """The launches of kernels, without those after a count."""
+        """The launches of kernels, without those in the steps after a count."""
         return [action for action in self.actions if isinstance(action, Launching)]
 
     @property
@@ -238,7 +238,7 @@ class BoundPlan:
         """Load the kernels, which remain loaded as long as the result is referenced.
 
         Raises:
-            The errors of `KernelCache.get`.
+            Errors of `KernelCache.get` are passed on.
         """
         return load_all(self.handles)
 

@@ -319,7 +319,7 @@ class NativeWriter:
     def _view(self, window: BoundWindow, writable: bool) -> NewArray | None:
         """The instruction that makes the view of a window; None if it reaches outside its buffer.
 
-        Python then raises the error.
+        For a window outside its buffer, Python raises the error.
         """
         known = window.is_known
         if known and not self._is_within(window):
@@ -354,10 +354,10 @@ class NativeWriter:
 
 
 class NativeContinuation:
-    """A function that runs the steps after a count on the objects that exist before these.
+    """A function that runs the steps after a count on the objects that exist before these steps.
 
-    When a count occurs first, its steps run in Python; when it occurs again, they get a native
-    call.
+    When a count occurs for the first time, the steps run in Python; when it occurs again, they get
+    a native call.
     """
 
     def __init__(
@@ -373,8 +373,9 @@ class NativeContinuation:
         Args:
             continuation: The continuation, which binds the later steps to a count.
             plan: The memory of the plan.
-            positions: The positions of the arguments, which are the first objects.
-            names: The buffers whose arrays are the next objects.
+            positions: The positions of the call's arguments that the function gets, before all
+                arrays.
+            names: The buffers whose arrays the function gets, after the arguments.
             gives: The results of the call.
         """
         self._continuation, self._held, self._gives = continuation, plan.held, gives

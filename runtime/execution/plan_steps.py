@@ -175,7 +175,7 @@ class Allocation(BoundStep):
         return (fresh if self._back is None else fresh.transpose(self._back),)
 
     def emit(self, native: NativeWriter) -> bool:
-        """Write the allocation of the buffer; strides are given unless it is in C order."""
+        """Write the allocation of the buffer; strides are given unless the buffer is in C order."""
         form, laid_out, back = self._form, self._laid_out, self._back
         shape, strides = laid_out, None
         if back is not None:
@@ -209,7 +209,7 @@ class Releasing(StepForm, BoundStep):
 
 
 class CheckForm(StepForm):
-    """The form of a check of a truth."""
+    """The form of a check of a truth value."""
 
     __slots__ = ("buffers", "step")
 
@@ -222,7 +222,7 @@ class CheckForm(StepForm):
 
 
 class Checking(BoundStep):
-    """A bound step that checks that a truth is as the program assumes."""
+    """A bound step that checks that a truth value is the one that the program assumes."""
 
     __slots__ = ("_count", "_form", "_lengths")
 
@@ -234,13 +234,13 @@ class Checking(BoundStep):
         """Check the guards of the number in the window.
 
         Raises:
-            OtherLengthError: a guard of the truth does not hold.
+            OtherLengthError: a guard of the truth value does not hold.
         """
         choice = self._form.step.choice
         choice.check({**self._lengths, choice.symbol: int(self._count.of(arrays)[()])})
 
     def emit(self, native: NativeWriter) -> bool:
-        """Write checks of the truth's range, if its guards are comparisons with other lengths."""
+        """Write checks of the number's range, if its guards are comparisons with other lengths."""
         choice = self._form.step.choice
         ranges = [choice.range_by(guard, self._lengths) for guard in choice.guards]
         return all(pair is not None and native.expect(self._count, *pair) for pair in ranges)

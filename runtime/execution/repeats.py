@@ -38,7 +38,9 @@ Runner = Callable[..., Any]
 IN_PYTHON: Final = 2
 """The number of calls of a body in Python before its native plan is written."""
 MAX_TABLES: Final = 4
-"""The largest number of native plans of one body; trips may differ in comparisons of lengths."""
+"""The largest number of native plans of one body, which has several if comparisons of lengths
+differ between trips.
+"""
 
 
 class RegionForm(StepForm):
@@ -205,7 +207,7 @@ class Branching(RegionStep):
     __slots__ = ()
 
     def run(self, *seen: Array) -> int:
-        """Run the body that the truth selects."""
+        """Run the body that the truth value selects."""
         self._bodies[0 if seen[self._written] else 1].called(seen)(0)
         return 1
 
@@ -221,7 +223,7 @@ class Body:
     def __init__(
         self, form: PlanForm, lengths: Mapping[Symbol, int], index: Symbol | None, gives: bool
     ) -> None:
-        """Store the form, which is bound later; with `gives`, a run returns all its results."""
+        """Store the form, which is bound later; without `gives`, a run returns one result."""
         self._form, self._lengths, self._index = form, dict(lengths), index
         self._gives = gives
         self._bound: BoundPlan | None = None
@@ -234,7 +236,7 @@ class Body:
         return partial(self._run if self._index is None else self._run_at, *seen)
 
     def _run(self, *given: Any) -> Any:
-        """Run the body on all values except the last one, the trip, on which no length depends."""
+        """Run the body on all values but the trip's number, the last; no length depends on it."""
         if self._entry is None:
             return self._slow(*given[:-1])
         return self._entry(*given[:-1])

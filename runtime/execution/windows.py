@@ -89,8 +89,8 @@ class BoundWindow:
     def of(self, arrays: Arrays, beyond: bool = False) -> Array:
         """The view of the window; for an entire buffer, the array itself.
 
-        With `beyond`, the window may reach beyond the buffer, since the reader skips these
-        elements.
+        With `beyond`, the window may reach beyond the buffer, since the reader skips elements
+        beyond the buffer.
         """
         array = arrays[self.window.buffer]
         if self.allocated:

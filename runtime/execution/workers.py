@@ -17,7 +17,7 @@ import math
 import operator
 import os
 import threading
-from _queue import SimpleQueue  # `queue` has the same one, and imports more than is needed
+from _queue import SimpleQueue  # `queue` has the same class, but imports more
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -40,9 +40,11 @@ VARIABLES: Final = ("AXIOMJIT_NUM_THREADS", "OMP_NUM_THREADS")
 ALL_UNITS: Final = 2**62
 """The chunk size, in units, of calls that need not be divided."""
 LONG_CHUNK_S: Final = 0.02
-"""The duration of a call, in seconds, above which later calls become shorter, for Ctrl-C."""
+"""The duration of a call, in seconds, above which later calls become shorter, so that Ctrl-C is
+noticed soon.
+"""
 PATIENCE_S: Final = 1.0
-"""The number of seconds that a caller which watches waits for a helper before it works itself."""
+"""The time in seconds that a watching caller waits for a helper before it works itself."""
 SHORT_CHUNK_S: Final = 0.005
 """The duration of a call, in seconds, below which later calls become longer."""
 
@@ -237,7 +239,7 @@ class Pool:
         for job in list(self.jobs):
             if job.help():
                 return True
-            if not job.is_open:  # a signal came before the caller could drop it
+            if not job.is_open:  # a signal interrupted the caller before it dropped the job
                 self.jobs.pop(job, None)
         return False
 
@@ -330,7 +332,7 @@ def run_chunks(
             share the threads.
         chunk_size: The number of units per call, which is adjusted after each call. If None, chunks
             are not divided.
-        give_up: A function that ends running calls early. If it is given, one unit may take long,
+        give_up: A function that ends running calls early. With `give_up`, one unit may take long,
             so the main thread leaves the work to helpers and can handle signals.
 
     Raises:
@@ -404,7 +406,7 @@ def granted() -> int:
     """The number of threads that CPUs, control groups and environment allow.
 
     The first call that could use threads determines the number; after a fork it is determined
-    again. Of the environment variables, the first one that has a number is used.
+    again. If several environment variables limit threads, the first one that has a number is used.
     """
     affinity = getattr(os, "sched_getaffinity", None)
     cpus = len(affinity(0)) if affinity else os.cpu_count() or 1

@@ -1,9 +1,9 @@
 """Allocate, measure and recycle the memory of arrays.
 
-Memory of large arrays is given out again after NumPy has freed it. A large array from here owns its
-memory like any other array (`base` is None): NumPy allocates and frees the memory by the memory
-handler that is set while the array is made (NEP 49). New memory can cost as much time as the work
-on it, since the system clears each page at the first access to the page.
+Memory of large arrays is given out again after NumPy has freed it. A large array that this module
+makes owns its memory like any other array (`base` is None): NumPy allocates and frees the memory by
+the memory handler that is set while the array is made (NEP 49). New memory can cost as much time as
+the work on it, since the system clears each page at the first access to the page.
 
 The handler is machine code, since NumPy also calls it while Python ends. The code calls no function
 by name, so that it can be stored on disk. A block is aligned to 64 bytes and has one of eight sizes
@@ -316,8 +316,8 @@ def reused(array: Array, shape: Sequence[int], dtype: np.dtype[Any]) -> Array:
 def span(shape: Sequence[int], strides: Sequence[int], size: int = 1) -> tuple[int, int]:
     """The lowest offset of an element from the first element, and the highest end of an element.
 
-    Both numbers are in the unit of the strides; `size` is the size of an element in this unit. Both
-    are 0 if there are no elements.
+    The offset and the end are in the unit of the strides; `size` is the size of an element in this
+    unit. Both numbers are 0 if there are no elements.
     """
     if 0 in shape:
         return 0, 0

@@ -126,8 +126,8 @@ def _guard_same(e: EntryBuilder, row: Row, value: Value, missed: str) -> None:
 def _guard_disjoint(e: EntryBuilder, row: Row, array: Value, missed: str) -> None:
     """Emit the check that the byte ranges of two arrays do not overlap.
 
-    Other records guard the layouts of both arrays. The row has the distances from an array's first
-    element to the bounds of its range.
+    The layouts of both arrays are guarded by other records. The row has the distances from an
+    array's first element to the bounds of its range.
     """
     other = e.word(e.vector, row["other"])
     one, two = e.load(array, fields.DATA), e.load(other, fields.DATA)
@@ -203,7 +203,7 @@ class Guards:
         """Guard a value of the vector; `position` is None for a static argument.
 
         Returns:
-            True if it can be guarded.
+            True if the value can be guarded.
         """
         if position is None:
             return self._add_static(source, value)
@@ -331,7 +331,7 @@ class Guards:
         return None
 
     def attribute(self, source: int, whole: object, name: str, known: Known = None) -> int | None:
-        """The number of an instance's own attribute; None if native code cannot read it."""
+        """The number under which rows read an instance's own attribute; None if they cannot."""
         kind = type(whole)
         place = attribute_place(kind, name)
         if place is None or not self.unchanged(kind):
@@ -348,12 +348,12 @@ class Guards:
         return self._read("inline", source, known, kind, *words, interned)
 
     def contents(self, source: int, known: Known = None) -> int | None:
-        """The number of the value in a cell; None if native code cannot read the value."""
+        """The number under which rows read the value in a cell; None if they cannot."""
         refused = outside_refusal()
         return None if refused else self._read("word", source, known, CellType, CONTENTS)
 
     def function_part(self, source: int, name: str, known: Known = None) -> int | None:
-        """The number of a part of a function, such as its code; None if it cannot be read."""
+        """The number under which rows read a part of a function; None if they cannot read it."""
         if outside_refusal() or name not in FUNCTION_PARTS:
             return None
         known = () if known == (None,) else known
@@ -396,7 +396,7 @@ class Guards:
         return True
 
     def equals(self, source: int, value: Any) -> bool:
-        """Guard that a value has the type and value of `value`; True if it can be guarded.
+        """Guard that a value has the type and value of `value`; True if this can be guarded.
 
         `value` is the value in this call; values of its type are compared by value.
         """

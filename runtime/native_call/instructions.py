@@ -300,7 +300,7 @@ def _share_object(e: EntryBuilder, row: Row, failed: str) -> None:
 
 
 class Store(Instruction):
-    """Store an object into a value of the vector by a C function of target, key and object.
+    """Store an object into a container of the vector by a C function of container, key and object.
 
     The object is the result at `slot`, as a NumPy scalar if it has no dimensions. If `slot` is -1,
     the object is the value of the vector with this `number`. A list's setter takes over the

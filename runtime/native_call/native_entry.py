@@ -2,9 +2,9 @@
 
 The cell is a list of three items: a tuple of guard tables, each followed by the objects that it
 keeps alive; the Python function for calls that no table fits; and the runtime block, with the
-addresses of CPython and NumPy. All other addresses come from the tables. The code is the same for
-all entries and calls no function by name, so that its object file can be stored and loaded
-anywhere. The code is loaded when the first entry is made.
+addresses of CPython and NumPy. The native entry gets all addresses that are not in the cell from
+the tables. The code is the same for all entries and calls no function by name, so that its object
+file can be stored and loaded anywhere. The code is loaded when the first entry is made.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The layout of CPython's and NumPy's objects: offsets of fields, and addresses of functions.
 
 The offsets are checked on known objects before they are used. Native calls also read instances,
-classes, functions, cells and containers from outside the call. The layout of these objects differs
-among versions of CPython. If the version is unknown, or known objects have another layout,
-`outside_refusal` returns a reason, and these objects are read in Python.
+classes, functions, cells and containers from outside the call. The layout of objects from outside
+the call differs among versions of CPython. If the version is unknown, or known objects have another
+layout, `outside_refusal` returns a reason, and these objects are read in Python.
 """
 
 from __future__ import annotations
@@ -228,15 +228,17 @@ def runtime_block() -> bytes:
 POINTER, TAGGED, INSIDE = "pointer", "tagged", "inside"
 """The three places where versions of CPython store the values of an instance without dict.
 
-With "pointer", a word of the instance has their address; with "tagged", the word of the dict has
-their address minus 1; with "inside", they are in the instance itself.
+With "pointer", a word of the instance has the address of the values; with "tagged", the word of the
+dict has this address minus 1; with "inside", the values are in the instance itself.
 """
 VALUES: Final = {(3, 11): POINTER, (3, 12): TAGGED, (3, 13): INSIDE}.get(sys.version_info[:2])
 DICT: Final = -24
 """The offset of the dict in instances of most classes."""
 VALUES_POINTER: Final = -32
 IS_VALID, INSIDE_VALUES = 19, 24
-"""Offsets in an instance: a byte that is 1 if the values are there, and the first value."""
+"""Two offsets in an instance: of a byte that is 1 if the instance has the values inside, and of the
+first value.
+"""
 CONTENTS: Final = 16
 """The offset of the value in a cell."""
 FUNCTION_PARTS: Final = {
@@ -287,7 +289,7 @@ class Inline(Record):
 
 
 class NoAttributes(Record):
-    """The result for a class without a place for an attribute: its instances have only slots."""
+    """The result for a class whose instances have only slots, and no place for the attribute."""
 
 
 def attribute_place(kind: type, name: str) -> Slot | InDict | Inline | NoAttributes | None:
@@ -339,7 +341,7 @@ def _class_attribute(kind: type, name: str) -> Any:
 
 
 def place_of_key(whole: dict[Any, Any], key: str) -> tuple[str, int]:
-    """The dict's own object for a key, and its place among the keys, -1 if unknown.
+    """The dict's own object for a key, and the place of the key in the dict, -1 if unknown.
 
     Places are known only in dicts whose keys are all strings.
     """

@@ -1,6 +1,7 @@
 """The entries of the cache of machine code: their form as bytes, and the linker that loads them.
 
-    axiomjit kernel 1 | SHA-256 of all that follows | length of the metadata | metadata | objects
+    | axiomjit kernel 1 | SHA-256 of all that follows | length of the metadata | metadata | objects
+    |
 
 The metadata are one line of JSON with only texts and numbers, which Python reads as a literal; the
 object files follow without a gap. Bytes are rejected if they have another form, were made for

@@ -10,15 +10,15 @@ writable by others. A folder is opened and checked for each use, and files are o
 the open folder, so that nobody can replace the folder in between.
 
 The folders also have the machine code of LLVM texts that are the same in every program
-(`cached_code`). The code of these texts is never unloaded, since it may be called until the process
-ends, even after Python has cleared its modules.
+(`cached_code`). The code of texts that are the same in every program is never unloaded, since it
+may be called until the process ends, even after Python has cleared its modules.
 
 The key of a file is a digest of all inputs of its content. The machine code of a kernel depends on
 the kernel's own key (its source and words), its traits, the target with all its capabilities, the
 versions of Numba and llvmlite, Numba's settings, and the code of axiomjit that turns a source into
-machine code. A change of one of these inputs gives another key, so that no file is ever out of
-date. The record of a target is on disk too, since LLVM takes 30 ms to describe this processor. The
-key of a record depends on the processor's answers to LLVM's queries, and not on a kernel.
+machine code. A change of an input gives another key, so that no file is ever out of date. The
+record of a target is on disk too, since LLVM takes 30 ms to describe this processor. The key of a
+record depends on the processor's answers to LLVM's queries, and not on a kernel.
 """
 
 from __future__ import annotations
@@ -265,7 +265,7 @@ TEMPORARY_DIGITS: Final = 16
 STALE_SECONDS: Final = 3600
 """The age at which a temporary file is removed, and the shortest time between recorded uses."""
 PROCESSES_PER_COUNT: Final = 32
-"""One of this number of processes adds up the sizes of all files when it first writes a file."""
+"""On average, one process in this number adds up the sizes of all files at its first write."""
 TRIM_FRACTION: Final = 0.8
 """The fraction of the size limit down to which files are dropped."""
 ROOT: Final = 0

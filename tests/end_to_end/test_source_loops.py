@@ -409,6 +409,17 @@ def some_of_a_computed_number(x):
     return best, place
 
 
+def from_known_values(x):
+    u, w = np.array([1.0, 0.5]), np.zeros(2)
+    v = u
+    for i in range(20):
+        if x[i] > 0.9:
+            w = np.array([0.5, 0.25])
+        u = np.array([u[1] * 0.5 + x[i], u[0]]) - 0.1 * w
+    v[0] = 7.0
+    return u, v, w
+
+
 def halved(v):
     while v > 1.0:
         v *= 0.5
@@ -428,7 +439,7 @@ def in_called_functions(x):
         *(last_index, swapped, with_else, no_trips, by_parts, negative_positions, bound_anew),
         *(early, in_one_branch, with_jumps, out_of_two_loops, until_small, halving, collatz),
         *(items, rows, by_index, in_called_functions, names_of_two_loops),
-        *(asked_before_each_trip, some_of_a_computed_number),
+        *(asked_before_each_trip, some_of_a_computed_number, from_known_values),
         *(read_by_a_test, read_by_a_head, read_behind, pyramid, bound_by_both_loops),
     ],
     ids=lambda function: function.__name__,

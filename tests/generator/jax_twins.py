@@ -92,7 +92,8 @@ def gradients(text, names, arrays, loss):
         arrays: The arguments.
         loss: The function of a program that returns the function of its arrays.
     """
-    if "cholesky" in text or "eigh(" in text:  # NumPy reads a triangle, JAX the mean of both
+    # Of these, NumPy reads a triangle, and JAX the mean of both.
+    if any(name in text for name in ("cholesky", "eigh(", "eigvalsh(")):
         return None
     places = {k: v for k, v in names.items() if getattr(v, "dtype", None) == "i8" and v.ndim == 1}
     repeated = {name for name, v in places.items() if len(set(v.tolist())) < len(v)}

@@ -188,7 +188,13 @@ def anomalies(a):
     return a.groupby("t.month") - a.groupby("t.month").mean()
 
 
-@pytest.mark.parametrize("name", ["mean", "std", "count", "seasons", "resampled", "anomalies"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("mean", "std", "count", "seasons", "resampled", "anomalies"),
+        *("first", "last", "first of all", "last of days", "chosen"),
+    ],
+)
 def test_groups_of_dask_arrays_in_data_arrays(name):
     xr, pd = pytest.importorskip("xarray"), pytest.importorskip("pandas")
     calls = {
@@ -198,6 +204,11 @@ def test_groups_of_dask_arrays_in_data_arrays(name):
         "seasons": lambda a: (a > 9.0).groupby("t.season").any(),
         "resampled": lambda a: a.resample(t="10D").max(),
         "anomalies": anomalies,
+        "first": lambda a: a.groupby("t.month").first(),
+        "last": lambda a: a.groupby("t.season").last(),
+        "first of all": lambda a: a.groupby("t.month").first(skipna=False),
+        "last of days": lambda a: a.resample(t="9D").last(),
+        "chosen": lambda a: a.isel(t=[3, 99, 40]),
     }
     values = np.where(np.arange(600) % 11 == 0, np.nan, np.arange(600.0) % 13).reshape(120, 5)
     days = pd.date_range("2001-01-01", periods=120)

@@ -70,9 +70,9 @@ CALLS = {
     "reshape": lambda: jit(lambda x: x.reshape(-1))(rows()),
     "split": lambda: jit(lambda x: x.reshape(3, 4, 8))(rows()),
     "running sum of all": lambda: jit(np.cumsum)(rows()),
-    "chosen positions": lambda: jit(lambda x: x[np.array([3, 1])])(rows()),
-    "chosen by an argument": lambda: jit(lambda x, k: x[:, k])(rows(), np.array([3, 1])),
-    "take": lambda: jit(lambda x: np.take(x, [1, 2], axis=0))(rows()),
+    "chosen positions": lambda: jit(lambda x: x[np.array([3, 1] * 4)])(rows()),
+    "chosen by an argument": lambda: jit(lambda x, k: x[:, k])(rows(), np.arange(5)),
+    "take": lambda: jit(lambda x: np.take(x, range(7), axis=0))(rows()),
     "mask": lambda: jit(lambda x: x[x > 3])(rows()),
     "unique": lambda: jit(np.unique)(rows()),
     "nonzero": lambda: jit(np.nonzero)(rows()),
@@ -117,7 +117,7 @@ CALLS = {
     "groups of labels in other blocks": lambda: aj.fold(
         "sum", rows(), axes=0, by=da.from_array(np.arange(12) % 3, chunks=4), groups=3
     ),
-    "first of groups": lambda: jit(lambda x: x[np.array([0, 4, 8])].sum(1))(rows()),
+    "first of many groups": lambda: jit(lambda x: x[np.arange(0, 12, 1)].sum(1))(rows()),
     "written elements of several blocks": lambda: jit(replaced)(rows(), np.arange(12) % 3),
     "diagonal": lambda: jit(np.trace)(rows()),
     "einsum outside": lambda: aj.einsum("ij,jk->ik", rows(), rows((3, 4), (8, 6))),

@@ -42,8 +42,9 @@ def test_the_table_names_programs_that_miss_the_goal():
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the kernel tells it under /proc")
-def test_a_standardised_array_takes_half_of_plain_dasks_memory():
-    assert measured("standardised", size=2**23, blocks=8).ratio <= GOAL
+@pytest.mark.parametrize("name", ["standardised", "chain"])
+def test_programs_take_half_of_plain_dasks_memory(name):
+    assert measured(name, size=2**23, blocks=8).ratio <= GOAL
 
 
 def test_simulated_workers():

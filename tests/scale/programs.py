@@ -14,6 +14,7 @@ import axiomjit as aj
 from axiomjit.base.config import config
 from axiomjit.base.errors import GraphValueError
 from axiomjit.dispatch.jit import jit
+from axiomjit.scale import tasks
 
 TOLERANCE = 1e-9
 NUMBERS = itertools.count()
@@ -54,6 +55,7 @@ STEPS = {
         "np.gradient({a}, axis={k})",
         "np.pad({a}, 1)[{lead}2:] + {a}[{lead}:]",
         "np.lib.stride_tricks.sliding_window_view({a}, 3, {k}).max(-1)",
+        "{a}[:-1, :-1] * 2.0 - {a}[1:, 1:]",
     ),
     "write": ("written({a}, {k})", "smoothed({a}, {k})"),
     "scan": (
@@ -65,6 +67,12 @@ STEPS = {
     "position": (
         "{a} + np.arange({a}.shape[{k}]).reshape({column})",
         "np.where(np.arange({a}.shape[{k}]).reshape({column}) % 3 == 1, {a}, 0.0)",
+    ),
+    "chosen": (
+        "np.take({a}, [{at}, 0], axis={k})",
+        "{a}[{lead}np.arange({at}, -1, -3)]",
+        "np.take_along_axis({a}, {a}.argmax({k}, keepdims=True), axis={k})",
+        "np.take_along_axis({a}, (np.abs({a}) % 3).astype('i8').max({k}, keepdims=True), axis={k})",
     ),
     "slice": (
         "{a}[{lead}::2]",
@@ -178,10 +186,13 @@ class Program(NamedTuple):
     unknown: bool
     is_outside: bool
     """True if Dask arrays are given to the function itself, which is not compiled."""
+    strip: int
+    """The bytes of a strip, which decide into how many strips a task cuts its block."""
 
     def __repr__(self):
         shape = self.arrays["x"].shape
-        return f"{self.text}\n{shape} in {self.chunks['x']}, unknown {self.unknown}"
+        rest = f"unknown {self.unknown}, strips of {self.strip} bytes"
+        return f"{self.text}\n{shape} in {self.chunks['x']}, {rest}"
 
 
 def cut(rng, n):
@@ -205,7 +216,7 @@ def draw_program(seed, number):
     shape = rng.randint(5, 14), rng.randint(5, 14)
     arrays = {name: values.integers(-4, 5, shape).astype("f8") for name in "xy"}
     chunks = tuple(cut(rng, n) for n in shape)
-    unknown = rng.random() < 0.15
+    unknown, strip = rng.random() < 0.15, rng.choice([16, 200, 2**19])
     rows = ["def program(x, y):"]
     known = {**arrays, "w": values.integers(-2, 3, (shape[1], 3)).astype("f8")}
     space = {"np": np, **HELPERS, **known}
@@ -216,7 +227,12 @@ def draw_program(seed, number):
     if rng.random() < 0.12:
         door = rng.choice(UNKNOWN_DOORS if unknown else DOORS)
         return Program(
-            f"{rows[0]}\n    return {door}", known, dict.fromkeys("xy", chunks), unknown, True
+            f"{rows[0]}\n    return {door}",
+            known,
+            dict.fromkeys("xy", chunks),
+            unknown,
+            True,
+            strip,
         )
     for step in range(rng.randint(1, 5)):
         made = _drawn_step(rng, names, space, unknown)
@@ -228,7 +244,7 @@ def draw_program(seed, number):
         names.append(name)
     results = names[-2:] if rng.random() < 0.4 else names[-1:]
     rows.append(f"    return {', '.join(results)}")
-    return Program("\n".join(rows), known, dict.fromkeys("xy", chunks), unknown, False)
+    return Program("\n".join(rows), known, dict.fromkeys("xy", chunks), unknown, False, strip)
 
 
 def mask(n, chunks):
@@ -283,7 +299,7 @@ def run(program):
         rows = mask(given["x"].shape[0], chunks[0])
         given = {name: value[rows] for name, value in given.items()}
         blocks = {name: value[da.from_array(rows, chunks)] for name, value in blocks.items()}
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
+    with warnings.catch_warnings(), np.errstate(all="ignore"), in_strips(program.strip):
         warnings.simplefilter("ignore")
         want = function(**given)
         try:
@@ -313,6 +329,17 @@ def failure(program):
         if not np.allclose(found, want, rtol=TOLERANCE, atol=TOLERANCE * size, equal_nan=True):
             return f"values\n{found}\nin NumPy\n{want}"
     return None
+
+
+@contextmanager
+def in_strips(size):
+    """A context in which tasks cut their blocks into strips of this many bytes, also short ones."""
+    before = tasks.STRIP_BYTES, tasks.HALOS_PER_STRIP
+    tasks.STRIP_BYTES, tasks.HALOS_PER_STRIP = size, 1
+    try:
+        yield
+    finally:
+        tasks.STRIP_BYTES, tasks.HALOS_PER_STRIP = before
 
 
 @contextmanager

@@ -5,7 +5,7 @@ import pytest
 
 pytest.importorskip("dask.array")
 
-from axiomjit.scale import axis_classes, block_graphs, combining, groups, stages  # noqa: E402 - below the import of dask
+from axiomjit.scale import axis_classes, block_graphs, combining, groups, stages, tasks  # noqa: E402 - below the import of dask
 from axiomjit.scale.partitions import Place  # noqa: E402
 from tests.generator.budget import budget  # noqa: E402
 from tests.scale.programs import draw_program, results  # noqa: E402
@@ -66,7 +66,37 @@ def combined_backwards(monkeypatch):
 
 
 def first_block_alone(monkeypatch):
-    monkeypatch.setattr(combining.Combining, "_combined", lambda self, one, other: one)
+    monkeypatch.setattr(
+        combining, "combined", lambda fold, one, other: other if one is None else one
+    )
+
+
+def wrong_corners(monkeypatch):
+    towards = tasks.Edges.towards
+
+    def wrong(self, sides):
+        found = towards(self, sides)
+        return found + 1 if sum(map(abs, sides)) > 1 else found
+
+    monkeypatch.setattr(tasks.Edges, "towards", wrong)
+
+
+def strips_of_the_first(monkeypatch):
+    monkeypatch.setattr(tasks, "combined", lambda fold, one, other: other if one is None else one)
+
+
+def strips_without_halo(monkeypatch):
+    within = tasks.Part.within
+
+    def wrong(self, block, strip):
+        start, end, length = within(self, block, strip)
+        return start, end if strip[1] == block[1] else min(end, strip[1] - block[0]), length
+
+    monkeypatch.setattr(tasks.Part, "within", wrong)
+
+
+def taken_of_the_first_block(monkeypatch):
+    monkeypatch.setattr(groups.TakenFold, "combined", lambda self, one, other: one)
 
 
 def states_of_empty_groups(monkeypatch):
@@ -90,15 +120,19 @@ def groups_of_the_first_block(monkeypatch):
 @pytest.mark.parametrize(
     ("fault", "first", "count"),
     [
-        (narrow_halo, 0, 1),
-        (positions_of_a_block, 24, 1),
-        (empty_blocks_count, 5, 1),
-        (states_of_nothing, 475, 1),
-        (combined_backwards, 35, 1),
-        (first_block_alone, 2, 1),
-        (states_of_empty_groups, 101, 1),
-        (old_elements_forgotten, 102, 1),
-        (groups_of_the_first_block, 6, 1),
+        (narrow_halo, 3, 1),
+        (wrong_corners, 77, 1),
+        (strips_without_halo, 5, 1),
+        (strips_of_the_first, 5, 1),
+        (positions_of_a_block, 10, 1),
+        (empty_blocks_count, 31, 1),
+        (states_of_nothing, 5, 1),
+        (combined_backwards, 6, 1),
+        (first_block_alone, 1, 1),
+        (states_of_empty_groups, 6, 1),
+        (old_elements_forgotten, 4, 1),
+        (groups_of_the_first_block, 1, 1),
+        (taken_of_the_first_block, 5, 1),
     ],
 )
 def test_planted_faults_are_found(fault, first, count, monkeypatch):
