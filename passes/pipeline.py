@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from operator import attrgetter
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Final
@@ -39,7 +40,7 @@ from axiomjit.passes.loops.insert_cancellation_checks import insert_cancellation
 from axiomjit.passes.loops.lower_to_loops import lower_to_loops
 from axiomjit.passes.plan.make_plan import make_plan
 from axiomjit.passes.views.lower_to_views import lower_to_views
-from axiomjit.symbolic.index_maps import is_backward
+from axiomjit.symbolic.index_maps import IndexMap, is_backward
 
 if TYPE_CHECKING:
     from axiomjit.passes.ir.print_program import AnyProgram
@@ -89,6 +90,22 @@ def has_op(wanted: Callable[[Op], bool]) -> Callable[[Graph], bool]:
 def reads_windows(op: Op) -> bool:
     """True if an operand is indexed by a sum of iterators, as windows are."""
     return any(len(function.terms) > 1 for index in op.maps for function in index)
+
+
+def may_simplify(op: Op) -> bool:
+    """True if readers of the op, or the op as a reader of a transpose, may be simplified."""
+    if op.primitive.name in BYPASSED:
+        return True
+    for child, index in zip(op.operands, op.maps, strict=True):
+        if len(index) > 1 and isinstance(child, Op) and is_transposed(index):
+            return True
+    return False
+
+
+def is_transposed(index: IndexMap) -> bool:
+    """True if a map does not name iterators in ascending order."""
+    first = [function.terms[0][0] for function in index if function.terms]
+    return any(a > b for a, b in pairwise(first))
 
 
 def has_statement(
@@ -165,7 +182,7 @@ PASSES: Final[tuple[Pass, ...]] = (
     OptionalPass("graph.order_contractions", has_op(lambda op: op.primitive is PRODUCT)),
     OptionalPass("graph.drop_padding", has_op(lambda op: bool(op.conditions))),
     OptionalPass("graph.elide_copies", has_op(lambda op: op.primitive is MERGED)),
-    OptionalPass("graph.simplify_algebra", has_op(lambda op: op.primitive.name in BYPASSED)),
+    OptionalPass("graph.simplify_algebra", has_op(may_simplify)),
     OptionalPass(
         "graph.find_convolutions", has_op(lambda op: op.fold is SUM and reads_windows(op))
     ),

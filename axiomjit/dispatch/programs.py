@@ -249,7 +249,7 @@ def chosen_orders(
     with bound(None):
         simple = simplified(placed, Context(layouts, scope, chosen_target()))
     variables = {n: n.position for n in simple.inputs if n.position in places}
-    orders = choose_layouts(simple, layouts, choose_storage(simple, scope), tuple(variables))
+    orders = choose_layouts(simple, layouts, choose_storage(simple, scope).stored, tuple(variables))
     return {position: orders[node] for node, position in variables.items()}
 
 

@@ -64,7 +64,7 @@ def _number_smaller(a: Any, b: Any) -> Any:
 
 
 def _root(y: Any, x: Any) -> Any:
-    return 0.5 / y
+    return 0.5 * (1 / y)  # the quotient by a root has the same reciprocal
 
 
 def of_norm(y: Any, x: Any) -> Any:
@@ -117,7 +117,7 @@ ELEMENTWISE: Final[Mapping[str, Row]] = {
     "add": (1, 1),
     "subtract": (1, -1),
     "multiply": (lambda y, a, b: b, lambda y, a, b: a),
-    "divide": (lambda y, a, b: 1 / b, lambda y, a, b: -y / b),
+    "divide": (lambda y, a, b: 1 / b, lambda y, a, b: -y * (1 / b)),
     "reciprocal": (lambda y, x: -y * y,),
     "power": (_power_of_base, _power_of_exponent),
     "negative": (-1,),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from axiomjit.base.dtypes import is_inexact
-from axiomjit.base.records import cached_property
+from axiomjit.base.records import Record, cached_property
 from axiomjit.graph.library_operations import MATRIX_PRODUCT, MIN_LIBRARY_WORK, LibraryOperation
 from axiomjit.graph.nodes import (
     Graph,
@@ -26,12 +26,27 @@ from axiomjit.graph.nodes import (
     origin,
     users,
 )
-from axiomjit.graph.primitives import GATHER, MATERIALIZE, PACKS, SAVE, STATE, UPDATE
+from axiomjit.graph.primitives import (
+    GATHER,
+    MATERIALIZE,
+    PACKS,
+    SAVE,
+    STATE,
+    UPDATE,
+    UfuncFold,
+)
 from axiomjit.graph.regions import overwritten
 from axiomjit.passes.ir.view_ir import Library
 from axiomjit.symbolic.data_dependent import BodyScope, data_dependent_in
 from axiomjit.symbolic.dims import Dim, Scope, bound, product
-from axiomjit.symbolic.index_maps import IndexMap, compose, fixed, is_computed_later, iterators_of
+from axiomjit.symbolic.index_maps import (
+    IndexMap,
+    compose,
+    fixed,
+    is_computed_later,
+    iterator,
+    iterators_of,
+)
 
 MAX_REPEATED_WEIGHT: Final = 4
 """The largest cost, in additions, of a value that a broadcast computes again.
@@ -51,6 +66,10 @@ STORE_AND_LOAD_COST: Final = 2
 """The cost, in additions, of a store and a later load of an element, if memory is accessed in
 order.
 """
+MAX_UNROLLED: Final = 8
+"""The largest number of elements of a fold that runs without a loop, and of iterations of map loops
+that are unrolled.
+"""
 MAX_SELECTIONS: Final = 8
 """The most reads of a join that is not stored; each read splits the loops around the read.
 """
@@ -64,12 +83,24 @@ MOST_POINTS_WITHOUT_CALL: Final = 2_048
 """The largest number of multiplications of a matrix product that loops compute in a trip of a
 user's loop.
 """
+_NO_LOOPS: Final = object()
 ALWAYS_STORED: Final = (*PACKS, SAVE, MATERIALIZE, UPDATE)
 """The primitives whose values are always stored."""
 
 
-def choose_storage(graph: Graph, scope: Scope, *, calls: bool = True) -> dict[Node, Library | None]:
-    """The ops to store, each with the library function that computes it, or None for loops.
+class Choice(Record):
+    """The `stored` ops, each with the library function that computes it, or None for loops.
+
+    `unrolled` has iterators of ops that take each of their few values in turn, without a loop: all
+    folded iterators of a short fold that its readers compute, or iterators of a stored result.
+    """
+
+    stored: Mapping[Node, Library | None]
+    unrolled: Mapping[Op, frozenset[int]]
+
+
+def choose_storage(graph: Graph, scope: Scope, *, calls: bool = True) -> Choice:
+    """The ops to store, and the iterators to unroll so that fewer values are stored.
 
     The lengths in the scope affect only speed, so they leave no guard. Without `calls`, loops
     compute products of matrices.
@@ -77,13 +108,13 @@ def choose_storage(graph: Graph, scope: Scope, *, calls: bool = True) -> dict[No
     Needs: a legal graph in which only outputs are views.
     Gives: outputs (the base of a view), explicit copies, written versions, library calls and their
         operands, folds that no single reader finishes, and values that are too expensive to compute
-        again.
+        again. A short fold that no reader broadcasts is such a value.
     Keeps: the graph.
     """
-    return _Choice(graph, scope, calls).stored()
+    return _Chooser(graph, scope, calls).choice()
 
 
-class _Choice:
+class _Chooser:
     """The choice of stored ops of one graph; the readers of an op are decided before the op."""
 
     def __init__(self, graph: Graph, scope: Scope, calls: bool) -> None:
@@ -100,14 +131,22 @@ class _Choice:
         self.selected: set[Node] = set()
         # the extents of the folds that each op finishes
         self.folded: dict[Op, tuple[Dim, ...]] = {}
+        self.unrolled: dict[Op, frozenset[int]] = {}
+        folds = [op for op in self.order if op.fold is not None]
+        self.short = {op: number for op in folds if (number := _short_length(op))}
+        self.times = _times(self.order, self.short) if self.short else {}
+        self.costs = {op: op.primitive.weight for op in self.order}
+        for op, times in self.times.items():
+            number = self.short.get(op, 1)
+            self.costs[op] = times * (self.costs[op] * number + number - 1)
 
     @cached_property
     def repeated(self) -> dict[Op, frozenset[Op]]:
         """For each op, the ops that must be computed again if a reader computes the op again."""
-        return _repeated_parts(self.order, self.cones)
+        return _repeated_parts(self.order, self.cones, self._weight)
 
-    def stored(self) -> dict[Node, Library | None]:
-        """The stored ops, each with the library function that computes it, or None for loops."""
+    def choice(self) -> Choice:
+        """The stored ops and the unrolled iterators of the graph."""
         for op in reversed(self.order):
             if is_view(op):
                 continue
@@ -117,7 +156,9 @@ class _Choice:
             if self._must_store(op):
                 self.chosen[op] = self._library_of(op)
                 self.selected.discard(op)
-        return self.chosen
+            else:
+                self._unroll_readers(op)
+        return Choice(self.chosen, self.unrolled)
 
     def _joins(self, op: Op, fold: Op, reader: Op, index: IndexMap) -> bool:
         """True if the reader can finish the fold in one loop with the reader's other folds."""
@@ -125,6 +166,13 @@ class _Choice:
             return False
         extents = fold.extents[fold.rank :]
         return self.folded.setdefault(reader, extents) == extents
+
+    def _weight(self, op: Op, parts: frozenset[Op]) -> int:
+        """The cost, in additions, of a value of an op that is computed of these parts.
+
+        A part that a short fold reads is computed for each element of the fold.
+        """
+        return sum([self.costs[part] for part in parts]) // self.times.get(op, 1)
 
     def _must_store(self, op: Op) -> bool:
         if op.primitive is STATE:  # the parts of a state are stored instead
@@ -137,9 +185,76 @@ class _Choice:
         readers = self.readers[op]
         if op.regions and not all(self._is_split(op, *reader) for reader in readers):
             return True
-        if fold is not None:
-            return len(readers) != 1 or not self._joins(op, fold, *next(iter(readers)))
-        return self._repeats_much(op)
+        if fold is None:
+            return self._repeats_much(op)
+        if len(readers) == 1 and self._joins(op, fold, *next(iter(readers))):
+            return False
+        number = len(self.cones[op]) * self.short.get(fold, 0)
+        if op is not fold or not 0 < number <= MAX_OPS or self._repeats_much(op):
+            return True
+        if any(self._repeats(*reader) for reader in readers):  # rows are computed in one nest
+            return True
+        self.unrolled[op] = frozenset(range(op.rank, len(op.extents)))
+        return False
+
+    def _repeats(self, reader: Op, index: IndexMap) -> bool:
+        """True if the reader broadcasts the value along an iterator that is not unrolled."""
+        return bool(_missing(reader, index) - self._unrollable(reader, index))
+
+    def _unrollable(self, reader: Op, index: IndexMap) -> frozenset[int]:
+        """The iterators along which a reader would broadcast a value if they were not unrolled.
+
+        Unrolled are the iterators of a short fold, and short dimensions of the result of a fold
+        along dimensions of a value of pairs, which is larger than the result and the arguments.
+        """
+        missing = _missing(reader, index)
+        found = missing & self.unrolled.get(reader, frozenset())
+        kept = frozenset(k for k in missing - found if k < reader.rank)
+        read = iterators_of(index)
+        folds = reader.fold is not None and any(k >= reader.rank for k in read)
+        folds = folds and sum(reader.extents[k].constant is None for k in read) > 1
+        return found | kept if folds and self._unrolled_at(reader, kept) is not None else found
+
+    def _unrolled_at(self, fold: Op, kept: frozenset[int]) -> tuple[Op, frozenset[int]] | None:
+        """The op whose loops compute a fold, and its iterators for those of the fold's result.
+
+        None if they are too long, or if the loops cannot be unrolled.
+        """
+        if fold in self.chosen:
+            root, iterators = fold, kept
+        elif len(self.readers[fold]) == 1:
+            ((root, index),) = self.readers[fold]
+            iterators = frozenset(n for k in kept for n, _ in index[k].terms)
+        else:
+            return None
+        every = iterators | self.unrolled.get(root, frozenset())
+        number = _number_of([root.extents[k] for k in every])
+        plain = self.chosen.get(root, _NO_LOOPS) is None and not is_scan(root)
+        plain = plain and not (root.regions or root.conditions or root.primitive.name == "part")
+        if isinstance(root, Update):
+            plain = plain and len(root.operands) == 2 and root.combine is None
+        small = 0 < number <= MAX_UNROLLED and 0 < number * len(self.cones[root]) <= MAX_OPS
+        return (root, iterators) if plain and small else None
+
+    def _unroll_readers(self, op: Op) -> None:
+        """Unroll the iterators along which readers would compute an expensive value repeatedly."""
+        folds = [pair for pair in self.readers[op] if pair[0].fold is not None]
+        if not folds or self._weight(op, self.cones[op]) <= MAX_REPEATED_WEIGHT:
+            return
+        for reader, index in folds:
+            kept = frozenset(k for k in self._unrollable(reader, index) if k < reader.rank)
+            found = self._unrolled_at(reader, kept) if kept else None
+            if found is not None:
+                root, iterators = found
+                self.unrolled[root] = self.unrolled.get(root, frozenset()) | iterators
+
+    def _place(self, reader: Op, index: IndexMap) -> tuple[tuple[Dim, ...], IndexMap]:
+        """The extents of the loops in which a reader reads a value, and the map to these loops."""
+        unrolled = self._unrollable(reader, index)
+        loops = [k for k in range(len(reader.extents)) if k not in unrolled]
+        numbers = {k: iterator(n) for n, k in enumerate(loops)}
+        outer = [numbers.get(k, fixed(0)) for k in range(len(reader.extents))]
+        return tuple(reader.extents[k] for k in loops), compose(index, outer)
 
     def _is_split(self, join: Op, reader: Op, index: IndexMap) -> bool:
         """True if loops of the readers can be split at the borders of the parts of a join.
@@ -177,17 +292,18 @@ class _Choice:
             return False
         if not cone or (op.regions and len(readers) > MAX_SELECTIONS):
             return True
-        weight = _weight(cone)
+        weight = self._weight(op, cone)
         if weight > MAX_REPEATED_WEIGHT:
-            weight = _weight(self.repeated[op])
+            weight = self._weight(op, self.repeated[op])
         gathers = [reader for reader, index in readers if _is_gathered(reader, index)]
-        if gathers and self._is_gathered_often(op, gathers, _weight(cone)):
+        if gathers and self._is_gathered_often(op, gathers, self._weight(op, cone)):
             return True
         others = [pair for pair in readers if not _is_gathered(*pair)]
-        places = {(reader.extents, index) for reader, index in others}
-        if weight * (len(places) - 1) > MAX_SHARED_WEIGHT:
-            return True
-        repeated = any(_repeats(*reader) for reader in others)
+        if len(others) > 1 and weight * (len(others) - 1) > MAX_SHARED_WEIGHT:
+            places = {self._place(*pair) for pair in others}
+            if weight * (len(places) - 1) > MAX_SHARED_WEIGHT:
+                return True
+        repeated = any(self._repeats(*pair) for pair in others)
         return weight > MAX_REPEATED_WEIGHT and (repeated or self._in_several_kernels(readers))
 
     def _is_gathered_often(self, op: Op, gathers: Sequence[Op], weight: int) -> bool:
@@ -290,7 +406,9 @@ def _cones(order: Sequence[Op]) -> dict[Op, frozenset[Op]]:
 
 
 def _repeated_parts(
-    order: Sequence[Op], cones: Mapping[Op, frozenset[Op]]
+    order: Sequence[Op],
+    cones: Mapping[Op, frozenset[Op]],
+    weigh: Callable[[Op, frozenset[Op]], int],
 ) -> dict[Op, frozenset[Op]]:
     """For each op, the ops that must be computed again if a reader computes the op again.
 
@@ -303,7 +421,8 @@ def _repeated_parts(
         parts = {op} if cones[op] else none
         for child, index in zip(op.operands, op.maps, strict=True) if parts else ():
             if isinstance(child, Op) and child.primitive is not UPDATE:
-                stored = _weight(found[child]) > MAX_REPEATED_WEIGHT and _repeats(op, index)
+                part = found[child]
+                stored = weigh(child, part) > MAX_REPEATED_WEIGHT and bool(_missing(op, index))
                 stored = stored and not _is_gathered(op, index)
                 parts |= none if stored else found[child]
         found[op] = frozenset(parts)
@@ -319,9 +438,28 @@ def _is_number(cone: frozenset[Op]) -> bool:
     )
 
 
-def _weight(ops: Iterable[Op]) -> int:
-    """The cost of ops, in additions."""
-    return sum([op.primitive.weight for op in ops])
+def _short_length(op: Op) -> int:
+    """The number of elements of a fold if it may run without a loop, otherwise 0."""
+    plain = isinstance(op.fold, UfuncFold) and not op.fold.running and not op.conditions
+    number = _number_of(op.extents[op.rank :]) if plain else 0
+    return number if number <= MAX_UNROLLED else 0
+
+
+def _number_of(extents: Sequence[Dim]) -> int:
+    """The number of points of an iteration space; 0 if it is not known."""
+    return math.prod(n.constant or 0 for n in extents)
+
+
+def _times(order: Sequence[Op], short: Mapping[Op, int]) -> dict[Op, int]:
+    """For each op, the number of its values in one value of all short folds that read it."""
+    times = dict.fromkeys(order, 1)
+    for op in reversed(order):
+        length = short.get(op, 0)
+        for child, index in zip(op.operands, op.maps, strict=True):
+            if isinstance(child, Op):
+                folded = length and any(k >= op.rank for k in iterators_of(index))
+                times[child] = max(times[child], times[op] * (length if folded else 1))
+    return times
 
 
 def _cuts(join: Op) -> Iterator[tuple[int, Dim]]:
@@ -358,10 +496,12 @@ def _is_split(join: Op, reader: Op, index: IndexMap) -> bool:
     return True
 
 
-def _repeats(reader: Op, index: IndexMap) -> bool:
-    """True if the reader broadcasts the value along one of its iterators."""
+def _missing(reader: Op, index: IndexMap) -> frozenset[int]:
+    """The iterators along which a reader broadcasts a value."""
     covered = iterators_of(index)
-    return any(k not in covered and n.constant != 1 for k, n in enumerate(reader.looped_extents))
+    return frozenset(
+        k for k, n in enumerate(reader.looped_extents) if k not in covered and n.constant != 1
+    )
 
 
 def _is_gathered(reader: Op, index: IndexMap) -> bool:

@@ -55,7 +55,7 @@ def save_versions(graph: Graph, context: Context) -> Graph:
         return graph
     while True:
         graph = _with_one_successor(graph)
-        stored = choose_storage(graph, context.scope, calls=not context.serial)
+        stored = choose_storage(graph, context.scope, calls=not context.serial).stored
         changed = _in_own_storage(graph, stored, context)
         if changed is graph:
             late = order_writes(graph, stored).late

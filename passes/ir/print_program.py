@@ -252,6 +252,8 @@ def _definition_text(definition: Definition) -> str:
         folded = _list(definition.extents[definition.rank :])
         text += f" over [{folded}]" if folded else " running"
     text += show_conditions(definition.conditions)
+    if definition.unrolled:
+        text += f" without loop of {', '.join(f'i{k}' for k in sorted(definition.unrolled))}"
     if definition.library is not None:
         text += f" by {definition.library.operation}"
     return text

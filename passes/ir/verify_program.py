@@ -221,7 +221,8 @@ def _definition_faults(
             case Number():
                 if operand not in program.numbers:
                     yield f"{definition.name} reads the unlisted number {operand.name}"
-    unfolded = definition.rank == len(definition.extents)
+    folded = range(definition.rank, len(definition.extents))
+    unfolded = not folded
     whole = isinstance(definition.primitive, LibraryOperation)
     fold = definition.fold
     runs = fold is not None and fold.may_scan and unfolded and bool(definition.extents)
@@ -237,6 +238,10 @@ def _definition_faults(
             yield f"{definition.name} may write one element again, out of order"
     elif not whole and not runs and (definition.fold is None) != unfolded:
         yield f"{definition.name} folds without an accumulator, or the reverse"
+    if any(definition.extents[k].constant is None for k in definition.unrolled):
+        yield f"{definition.name} has an iterator of unknown length without a loop"
+    if definition.unrolled & set(folded) not in (set(), set(folded)):
+        yield f"{definition.name} has some of its folded iterators without a loop"
     if whole and definition.library is None:
         yield f"{definition.name} needs whole operands but no library computes it"
     if definition.regions and len(definition.regions) != len(definition.operands):

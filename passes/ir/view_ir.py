@@ -211,7 +211,8 @@ class Definition(Record):
     points that violate one of the `conditions`. In a scatter, the operands after the first are
     positions, which the target's view uses as further iterators, numbered after the result's
     iterators. Along `ordered` iterators an element may be written repeatedly, so they run in C
-    order; `combine` merges the old element with the new one.
+    order; `combine` merges the old element with the new one. `unrolled`
+    iterators have no loop: statements for each of their values stand side by side.
     """
 
     name: str
@@ -228,6 +229,7 @@ class Definition(Record):
     conditions: Conditions = ()
     ordered: frozenset[int] = frozenset()
     combine: Primitive | None = None
+    unrolled: frozenset[int] = frozenset()
 
     @property
     def overwritten(self) -> tuple[str, ...]:

@@ -130,7 +130,7 @@ def _has_large_product(body: Graph, context: Context) -> bool:
     if not any(op.fold is SUM or op.primitive is PRODUCT for op in body.ops):
         return False
     body = order_contractions(compose_views(body, context), context)
-    stored = choose_storage(body, context.scope)
+    stored = choose_storage(body, context.scope).stored
     for op, library in stored.items():
         if library is not None and isinstance(op, Op):
             points, shapes = product(op.extents), [len(own) for own in library.labels]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from itertools import product
+
 from axiomjit.base.dtypes import DType
 from axiomjit.graph.primitives import CAST, GATHER, POSITION, STATE, UfuncFold
 from axiomjit.graph.reductions import StateFold
@@ -45,7 +48,8 @@ def lower_to_loops(program: ViewProgram, context: Context) -> LoopProgram:
     """Turn each stored definition into a nest, or into a library call.
 
     Map loops are outside, in the order of the result's dimensions; fold loops are inside, in the
-    order of the fold's dimensions. An r-tensor becomes a scalar for each index at which it is read.
+    order of the fold's dimensions. Unrolled iterators have no loop. An r-tensor becomes a scalar
+    for each index at which it is read.
 
     Needs: a legal view program.
     Gives: a legal loop program with one step per stored definition.
@@ -78,6 +82,8 @@ class _Emitter:
     def nest(self, definition: Definition) -> Nest:
         """The nest that computes a definition into its storage."""
         self.extents = list(definition.extents[: definition.rank])
+        if not definition.unrolled.isdisjoint(range(definition.rank)):
+            return self.unrolled_nest(definition)
         place = tuple(self.place(k) for k in range(definition.rank))
         inner = self.open_body()
         scan = self.scan_of(definition)
@@ -86,12 +92,7 @@ class _Emitter:
         if state is not None:
             part = int(definition.primitive.source) if scan is not definition else 0
             value = self.read_state(state, part, definition.dtype, inner)
-        assert definition.storage is not None
-        storage = definition.storage
-        whole = View(storage, storage.shape, dim(0), storage.strides)
-        at = () if definition.target is None else self.positions(definition, place, inner)
-        index = self.index(definition.target or whole, (*place, *at))
-        inner.append(Store(definition.storage, index, value, definition.combine))
+        self.store(definition, place, value, inner)
         if state is None:
             within = tuple(inner) if definition.fold else _within(definition, place, inner)
             ordered = definition.ordered
@@ -99,6 +100,36 @@ class _Emitter:
         last = definition.rank - 1
         body = (Alloc(state), *self.loops("fold", range(last, last + 1), tuple(inner)))
         return Nest(self.loops("map", range(last), body))
+
+    def unrolled_nest(self, definition: Definition) -> Nest:
+        """The nest that computes a definition with a store for each value of unrolled iterators."""
+        kept = range(definition.rank)
+        inner = self.open_body()
+        places = list(self.unrolled_places(definition, kept))
+        values = [self.define(definition, place, inner) for place in places]
+        for place, value in zip(places, values, strict=True):
+            self.store(definition, place, value, inner)
+        looped = [k for k in kept if k not in definition.unrolled]
+        return Nest(self.loops("map", looped, tuple(inner)))
+
+    def unrolled_places(self, definition: Definition, iterators: range) -> Iterator[IndexMap]:
+        """Index functions of iterators, for all values of those that are unrolled."""
+        choices = [
+            map(fixed, range(_length(self.extents[k])))
+            if k in definition.unrolled
+            else (self.place(k),)
+            for k in iterators
+        ]
+        return product(*choices)
+
+    def store(self, definition: Definition, place: IndexMap, value: str, body: list[Stmt]) -> None:
+        """Write the statement that stores a value of a definition at a place."""
+        storage = definition.storage
+        assert storage is not None
+        whole = View(storage, storage.shape, dim(0), storage.strides)
+        at = () if definition.target is None else self.positions(definition, place, body)
+        index = self.index(definition.target or whole, (*place, *at))
+        body.append(Store(storage, index, value, definition.combine))
 
     def scan_of(self, definition: Definition) -> Definition | None:
         """The scan that a definition computes, or from which it selects a value; else None."""
@@ -127,11 +158,7 @@ class _Emitter:
         """A value of a state, in the dtype of the result."""
         name = self.fresh()
         body.append(ReadState(name, state, part))
-        if state.parts[part] == dtype:
-            return name
-        rounded = self.fresh()
-        body.append(Let(rounded, dtype, CAST, (name,)))
-        return rounded
+        return self.cast(name, state.parts[part], dtype, body)
 
     def open_body(self) -> list[Stmt]:
         """A new body; values computed in this body are shared only within the body."""
@@ -141,7 +168,7 @@ class _Emitter:
     def loops(
         self,
         kind: str,
-        iterators: range,
+        iterators: Sequence[int],
         body: tuple[Stmt, ...],
         ordered: frozenset[int] = frozenset(),
     ) -> tuple[Stmt, ...]:
@@ -166,6 +193,8 @@ class _Emitter:
         """The name of the value of a definition at the place of its map iterators."""
         if definition.fold is None:
             return self.apply(definition, place, body)
+        if not definition.unrolled.isdisjoint(range(definition.rank, len(definition.extents))):
+            return self.short_fold(definition, place, body)
         return self.read_state(self.fold(definition, place, body), 0, definition.dtype, body)
 
     def fold(self, definition: Definition, place: IndexMap, body: list[Stmt]) -> State:
@@ -180,6 +209,39 @@ class _Emitter:
         loop = self.loops("fold", range(first, len(self.extents)), within)
         body += [Alloc(state), *loop]
         return state
+
+    def short_fold(self, definition: Definition, place: IndexMap, body: list[Stmt]) -> str:
+        """The value of a fold whose elements are combined one after the other, without a loop."""
+        fold = definition.fold
+        assert isinstance(fold, UfuncFold)
+        folded = definition.extents[definition.rank :]
+        dtype = fold.state_dtype(definition.dtype)
+        total = None
+        for at in product(*(range(_length(n)) for n in folded)):
+            value = self.apply(definition, (*place, *map(fixed, at)), body)
+            value = self.cast(value, self.element_dtype(definition), dtype, body)
+            if total is not None:
+                names = total, value
+                value = self.fresh()
+                body.append(Let(value, dtype, fold.combine, names))
+            total = value
+        assert total is not None
+        return self.cast(total, dtype, definition.dtype, body)
+
+    def element_dtype(self, definition: Definition) -> DType:
+        """The dtype of the elements that a fold combines."""
+        if definition.primitive.name != "view":
+            return definition.dtype
+        (operand,) = definition.operands
+        return self.definitions[operand.name].dtype if isinstance(operand, Value) else operand.dtype
+
+    def cast(self, value: str, dtype: DType, wanted: DType, body: list[Stmt]) -> str:
+        """The value in another dtype."""
+        if dtype == wanted:
+            return value
+        name = self.fresh()
+        body.append(Let(name, wanted, CAST, (value,)))
+        return name
 
     def part(self, definition: Definition, place: IndexMap, body: list[Stmt]) -> str:
         """One value of a fold with several values; the fold is computed once per index and body."""
@@ -267,6 +329,12 @@ class _Emitter:
         """A new value name."""
         self.count += 1
         return Name("v", self.count - 1)
+
+
+def _length(extent: Dim) -> int:
+    """The length of an unrolled iterator."""
+    assert extent.constant is not None, "only literal lengths are unrolled"
+    return extent.constant
 
 
 def _within(definition: Definition, place: IndexMap, body: list[Stmt]) -> tuple[Stmt, ...]:

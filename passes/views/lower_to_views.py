@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from axiomjit.base.locks import lazy_import
 from axiomjit.graph.nodes import (
     PART_VIEWS,
@@ -23,13 +21,12 @@ from axiomjit.graph.nodes import (
 from axiomjit.graph.primitives import IMAG_VIEW, MATERIALIZE, READ_ONLY, VIEW
 from axiomjit.graph.regions import Written
 from axiomjit.graph.storages import strides_of_constant
-from axiomjit.passes.graph.choose_storage import choose_storage
+from axiomjit.passes.graph.choose_storage import Choice, choose_storage
 from axiomjit.passes.ir.context import Context, Layouts
 from axiomjit.passes.ir.view_ir import (
     ArrayRole,
     Count,
     Definition,
-    Library,
     Number,
     ReadOperand,
     Storage,
@@ -54,24 +51,22 @@ def lower_to_views(graph: Graph, context: Context) -> ViewProgram:
     Gives: a legal view program with one result per output.
     Keeps: the value of every output; outputs that are views stay views.
     """
-    stored = choose_storage(graph, context.scope, calls=not context.serial)
-    return _Lowering(graph, context.layouts, stored).program()
+    choice = choose_storage(graph, context.scope, calls=not context.serial)
+    return _Lowering(graph, context.layouts, choice).program()
 
 
 class _Lowering:
     """Lowers one graph; has the storage, number or r-tensor of each node that it has lowered."""
 
-    def __init__(
-        self, graph: Graph, layouts: Layouts, stored: Mapping[Node, Library | None]
-    ) -> None:
+    def __init__(self, graph: Graph, layouts: Layouts, choice: Choice) -> None:
         self.graph = graph
         self.layouts = layouts
-        self.stored = stored
+        self.stored, self.unrolled = choice.stored, choice.unrolled
         self.storages: dict[Node, Storage] = {}
         self.numbers: dict[Node, Number] = {}
         self.values: dict[Node, str] = {}
         self.definitions: list[Definition] = []
-        self.orders = choose_layouts(graph, layouts, stored)
+        self.orders = choose_layouts(graph, layouts, choice.stored)
         self.versions: dict[Node, int] = {}
         self.shown = {root_of(base_of(node)) for node in graph.outputs}
 
@@ -125,6 +120,7 @@ class _Lowering:
                 target=target,
                 ordered=_ordered(op),
                 combine=op.combine,
+                unrolled=self.unrolled.get(op, frozenset()),
             )
         )
 
@@ -171,6 +167,7 @@ class _Lowering:
                 self.stored.get(op),
                 op.regions,
                 conditions=op.conditions,
+                unrolled=self.unrolled.get(op, frozenset()),
             )
         )
         if storage is not None:

@@ -14,7 +14,7 @@ SQUARE, TALL, LINE = numbers(6, 6), numbers(7, 6), numbers(6)
 def chosen(function, *arguments):
     """Names of the stored ops in order of the program, and how many the library computes."""
     case = follow(function, *arguments)
-    found = choose_storage(lower_until("lower_to_views", case), case.scope)
+    found = choose_storage(lower_until("lower_to_views", case), case.scope).stored
     names = [str(op.primitive) for op in reversed(found)]
     return names, sum(library is not None for library in found.values())
 
@@ -56,6 +56,76 @@ def pairs(x):
 )
 def test_what_is_stored(function, names):
     assert chosen(function, SQUARE)[0] == names
+
+
+POINTS = numbers(9, 3) / 9
+
+
+def energy(x):
+    return np.sqrt(((x[:, None] - x) ** 2).sum(axis=2)).sum()
+
+
+def pulls(x):
+    apart = x[:, None] - x
+    return (np.exp(-(apart**2).sum(axis=2))[:, :, None] * apart).sum(axis=1)
+
+
+def pulls_of_many(x):
+    return pulls(np.hstack([x, x, x])[:, :9])
+
+
+def pulls_in_place(x):
+    y = x * 2.0
+    y += pulls(x)
+    return y
+
+
+@pytest.mark.parametrize(
+    ("function", "names"),
+    [
+        (energy, ["view"]),  # distances are computed by the sum
+        (lambda x: x.max(axis=1) + x.max(axis=1)[::-1], ["add"]),
+        (lambda x: x - x.max(axis=1)[:, None], ["view", "subtract"]),  # once for each row
+        (lambda x: np.exp(x).prod(axis=1) + np.exp(x).prod(axis=1)[::-1], ["view", "add"]),
+        (pulls, ["view"]),  # the exponential is computed once for three sums
+        (pulls_in_place, ["multiply", "update"]),
+        (lambda x: pulls(x) + 1.0, ["add"]),
+        (lambda x: np.concatenate([pulls(x), x]), ["view", "join"]),
+        (pulls_of_many, ["exp", "view"]),
+    ],
+)
+def test_a_short_fold_is_stored_only_where_its_readers_would_repeat_it(function, names):
+    assert chosen(function, POINTS)[0] == names
+    given = POINTS.copy()
+    np.testing.assert_allclose(
+        aj.jit(function)(given), function(POINTS.copy()), rtol=1e-12, atol=1e-15
+    )
+
+
+@pytest.mark.parametrize("dtype", ["b1", "u1", "i4", "f2", "f4", "f8", "c16"])
+@pytest.mark.parametrize("name", ["sum", "prod", "max", "min", "any", "all"])
+@pytest.mark.parametrize("axis", [1, (1, 2)])
+def test_a_fold_without_loop_has_the_value_of_numpy(name, dtype, axis):
+    """The fold is read at two places."""
+    if dtype == "c16" and name in ("max", "min", "any", "all"):
+        pytest.skip("complex numbers have no order")
+
+    def function(x):
+        y = getattr(np, name)(x, axis=axis)
+        return y + y[::-1]
+
+    given = numbers(11, 2, 2, dtype="f8") * 3
+    given[4] = 0
+    given = given.astype(dtype)
+    if given.dtype.kind == "f":
+        given[5, 1, 1] = np.nan
+    unrolled = choose_storage(
+        lower_until("lower_to_views", follow(function, given)), follow(function, given).scope
+    ).unrolled
+    assert unrolled
+    found, expected = aj.jit(function)(given), function(given)
+    assert found.dtype == expected.dtype
+    np.testing.assert_allclose(found, expected, rtol=1e-3 if dtype == "f2" else 1e-6)
 
 
 TABLE, NEAR, FEW = numbers(20) + 9, np.arange(60) % 20, np.arange(3)

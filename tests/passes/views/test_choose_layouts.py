@@ -51,7 +51,7 @@ def orders(function, *arguments):
     """The orders of what is stored, by role: temporaries and results."""
     case = follow(function, *arguments)
     graph = lower_until("lower_to_views", case)
-    stored = choose_storage(graph, case.scope)
+    stored = choose_storage(graph, case.scope).stored
     found = choose_layouts(graph, case.layouts, stored)
     shown = set(graph.outputs)
     return (
