@@ -17,9 +17,9 @@ CLOSE = {"rtol": 1e-12, "atol": 1e-13}
 OUTCOMES = {
     "alternating_directions": REGION,
     "matching_bases": REGION,
-    "escape_times_by_masks": "a number of elements that a mask chooses in each trip",
+    "escape_times_by_masks": REGION,
     "escape_times_of_complex": REGION,
-    "means_until_still": "a number of elements that a mask chooses",
+    "means_until_still": "that differs between trips",
     "means_by_points": REGION,
     "newton_until_close": REGION,
     "bisection_until_close": REGION,
