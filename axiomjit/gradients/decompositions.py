@@ -71,8 +71,8 @@ def _triangle(s: Any, lower: bool) -> Any:
     return np.where(inside, s * 2, np.where(_on_diagonal(s), s, 0))
 
 
-def _folded(g: Any, like: Any) -> Any:
-    """A cotangent summed over the stack dimensions along which its operand was broadcast."""
+def folded(g: Any, like: Any) -> Any:
+    """A cotangent summed over the dimensions along which its operand was broadcast."""
     more = g.ndim - like.ndim
     if more:
         g = np.sum(g, axis=tuple(range(more)))
@@ -105,8 +105,8 @@ def _solve(g: Any, x: Any, a: Any, b: Any) -> Pulled:
     by_b = np.linalg.solve(_adjoint(a), g)
     if b.ndim == 1:
         by_a = -_column(by_b) * _row(_conj(x))
-        return _folded(by_a, a), _folded(by_b, b)
-    return _folded(-(by_b @ _adjoint(x)), a), _folded(by_b, b)
+        return folded(by_a, a), folded(by_b, b)
+    return folded(-(by_b @ _adjoint(x)), a), folded(by_b, b)
 
 
 def _cholesky(g: Any, y: Any, a: Any, upper: bool = False) -> Pulled:

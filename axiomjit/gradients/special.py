@@ -13,6 +13,7 @@ import numpy as np
 
 from axiomjit.base.dtypes import is_complex
 from axiomjit.base.locks import lazy_import
+from axiomjit.gradients.decompositions import folded
 from axiomjit.gradients.rules import TWO_BY_ROOT_PI, NoPath, Partial, Refused
 from axiomjit.gradients.values import NodeArray
 
@@ -91,7 +92,7 @@ def _logsumexp(
     if b is None:
         return (share,)
     weighted = share * b
-    return (weighted, share) if isinstance(b, NodeArray) else (weighted,)
+    return (weighted, folded(share, b)) if isinstance(b, NodeArray) else (weighted,)
 
 
 def _softmax(g: Any, y: Any, x: Any, axis: Any = None) -> Any:

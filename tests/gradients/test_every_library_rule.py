@@ -289,8 +289,8 @@ def of_rows(name, plain, draw=None, **options):
     return Case(function, plain, draw or rows, has_unknown_lengths=True)
 
 
-def rows_and_weights(draw):
-    return [*rows(draw), draw.uniform(0.5, 1.5, (COUNT, 6))]
+def rows_and_weights(draw, length=6):
+    return [*rows(draw), draw.uniform(0.5, 1.5, (COUNT, length))]
 
 
 def sums_of_weighted_powers(x, b):
@@ -306,6 +306,12 @@ SCIPY = {
         sums_of_weighted_powers,
         lambda x, b: np.log((b * np.exp(x)).sum(-1)),
         rows_and_weights,
+        has_unknown_lengths=True,
+    ),
+    "logsumexp with a weight for each row": Case(
+        sums_of_weighted_powers,
+        lambda x, b: np.log((b * np.exp(x)).sum(-1)),
+        partial(rows_and_weights, length=1),
         has_unknown_lengths=True,
     ),
     "softmax": of_rows("softmax", lambda x: np.exp(x) / np.exp(x).sum(-1, keepdims=True)),
